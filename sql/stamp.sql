@@ -1,0 +1,1 @@
+-- marks the revision; see migrations/
