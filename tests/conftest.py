@@ -1,13 +1,14 @@
 """A PostgreSQL with pgvector for the tests, and databases on it.
 
-Which server: ``PGSIFT_TEST_DSN`` (a superuser's DSN) when set; else a container, where Docker answers and testcontainers is
-installed; else the embedded server in a temporary directory. So the suite runs whole on a machine without Docker.
+Which server: ``PGSIFT_TEST_DSN`` (a superuser's DSN) when set; else a container, where Docker answers and
+testcontainers is installed; else the embedded server in a temporary directory. So the suite runs whole on a
+machine without Docker.
 
 Which database:
 
-``schema_dsn``  one installed database for the whole session; for tests that read, or clean up after themselves
-``conn``        a superuser's connection to it, rolled back at the end of the test; never commit through it
-``dsn``         a database of the test's own, a copy of an installed one, dropped afterwards
+``schema_dsn``  one installed database for the whole session; for tests that read, or clean up after
+themselves ``conn``        a superuser's connection to it, rolled back at the end of the test; never commit
+through it ``dsn``         a database of the test's own, a copy of an installed one, dropped afterwards
 ``empty_dsn``   the same, with nothing installed
 """
 
@@ -199,9 +200,11 @@ def empty_dsn(new_database: Callable[[], str]) -> str:
 
 @pytest.fixture
 def make_login(server_dsn: str) -> Iterator[Callable[..., str]]:
-    """A function ``make_login(dsn, *roles)``: a new login that is a member of *roles*, as a DSN for the same database.
+    """A function ``make_login(dsn, *roles)``: a new login that is a member of *roles*, as a DSN for the
+    same database.
 
-    ``psycopg.conninfo.conninfo_to_dict(result)["user"]`` is its name. It and all it owns is gone after the test.
+    ``psycopg.conninfo.conninfo_to_dict(result)["user"]`` is its name. It and all it owns is gone after the
+    test.
     """
     made: list[tuple[str, str]] = []
 
@@ -227,5 +230,5 @@ def make_login(server_dsn: str) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def role_dsn(make_login: Callable[..., str], schema_dsn: str) -> Callable[[str], str]:
-    """A function ``role_dsn("sift_reader")``: the DSN of a new login with that role on the shared database."""
+    """A function ``role_dsn("sift_reader")``: DSN of a new login with that role, on the shared database."""
     return lambda role: make_login(schema_dsn, role)

@@ -14,7 +14,7 @@ def _directory(packaged: str, checkout: str) -> Path:
     beside = _PACKAGE.parent.parent / checkout
     if beside.is_dir():
         return beside
-    raise FileNotFoundError(f"this installation of pgsift is incomplete: neither {inside} nor {beside} exists")
+    raise FileNotFoundError(f"pgsift is installed incompletely: neither {inside} nor {beside} exists")
 
 
 def sql_directory() -> Path:
@@ -30,8 +30,8 @@ def migrations_directory() -> Path:
 def install_order(install_file: Path) -> list[str]:
     """Names of the files that an ``install.sql`` includes, in order, relative to its directory.
 
-    Such a file holds comments, blank lines and ``\\ir name`` lines and nothing else, so that psql, the migrations and the
-    tests all run the same list.
+    Such a file holds comments, blank lines and ``\\ir name`` lines and nothing else, so that psql, the
+    migrations and the tests all run the same list.
     """
     names = []
     for number, line in enumerate(install_file.read_text(encoding="utf-8").splitlines(), start=1):

