@@ -5,6 +5,7 @@
 -- Applications reach it through the functions of sql/functions; tables are private.
 \ir schema.sql
 \ir roles.sql
+\ir tables/alembic_version.sql
 \ir tables/tenants.sql
 \ir tables/access_lists.sql
 \ir tables/role_principals.sql
@@ -40,6 +41,7 @@
 \ir internal/_remove_embeddings.sql
 \ir internal/_dense_leg.sql
 \ir internal/_remove_documents.sql
+\ir internal/_move_access.sql
 \ir functions/schema_version.sql
 \ir functions/tokenize.sql
 \ir functions/analyzer_fingerprint.sql
