@@ -1,0 +1,132 @@
+"""Embedders: text in, vectors out.
+
+:func:`load_embedder` makes one from a short specification:
+
+==============================  ============================================  =========================
+specification                   model                                         extra
+==============================  ============================================  =========================
+``minilm``, the default         all-MiniLM-L6-v2, English, 384 dimensions     ``local``
+``static`` or ``wordllama``     static word vectors, 256 dimensions, fast     ``static``
+``onnx:FOLDER``                 ``model.onnx`` and ``tokenizer.json`` in it   ``local``
+``sentence-transformers:NAME``  what that library loads                       ``sentence-transformers``
+``fastembed:NAME``              what that library loads                       ``fastembed``
+``openai:MODEL``                an OpenAI-compatible HTTP endpoint            ``local`` (for numpy)
+==============================  ============================================  =========================
+
+There is no silent fall-back: a package that is missing is :class:`~pgsift.errors.MissingExtra`, a model that
+cannot be loaded :class:`~pgsift.errors.ModelUnavailable`, and both name the setting. Only ``openai:`` uses
+the network; the two hub libraries do with ``download=True``.
+
+What is embedded of a chunk is :func:`embedding_text`; a blank text has no vector (:func:`is_embeddable`), and
+embedding one is :class:`~pgsift.errors.InvalidArgument`. Anything that satisfies :class:`Embedder` will do in
+place of these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from pgsift.embed._base import Embedder, Metric, is_embeddable
+from pgsift.errors import InvalidArgument
+
+__all__ = [
+    "DEFAULT_EMBEDDER",
+    "Embedder",
+    "Metric",
+    "embedding_text",
+    "is_embeddable",
+    "load_embedder",
+    "text_hash",
+]
+
+DEFAULT_EMBEDDER = "minilm"
+
+
+def embedding_text(title: str | None, body: str | None) -> str:
+    """The text that is embedded for a chunk: title, newline, body; one alone when the other is blank."""
+    parts = [part for part in (title, body) if part is not None and is_embeddable(part)]
+    return "\n".join(parts)
+
+
+def text_hash(text: str) -> str:
+    """sha256 of an embedded text as UTF-8, in hexadecimal: equal texts share a vector within one model."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def load_embedder(spec: str = DEFAULT_EMBEDDER, **options: Any) -> Embedder:
+    """The embedder a specification names; the table above lists them, each factory its options.
+
+    Only cheap checks happen here; the model is loaded at its first use or by ``.load()``. ``openai:`` takes
+    ``base_url`` and ``api_key`` from the environment (``PGSIFT_EMBED_URL``, ``PGSIFT_EMBED_KEY``) when they
+    are not given.
+
+    Raises :class:`~pgsift.errors.InvalidArgument` for an unknown specification or option.
+    """
+    kind, _, name = spec.partition(":")
+    if kind in ("minilm", "static", "wordllama") and not name:
+        return _call(spec, _plain(kind), options)
+    if kind in ("onnx", "sentence-transformers", "fastembed", "openai") and name:
+        return _call(spec, _named(kind), options, name)
+    raise InvalidArgument(
+        f"unknown embedder {spec!r}",
+        hint="Use minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME or openai:MODEL.",
+    )
+
+
+def _plain(kind: str) -> Callable[..., Embedder]:
+    if kind == "minilm":
+        from pgsift.embed.onnx import minilm
+
+        return minilm
+    from pgsift.embed.static import StaticEmbedder
+
+    return StaticEmbedder
+
+
+def _named(kind: str) -> Callable[..., Embedder]:
+    if kind == "onnx":
+        from pgsift.embed.onnx import folder
+
+        return folder
+    if kind == "openai":
+        return _openai
+    from pgsift.embed import hub
+
+    return hub.sentence_transformers if kind == "sentence-transformers" else hub.fastembed
+
+
+def _openai(
+    model: str, *, base_url: str | None = None, api_key: str | None = None, **options: Any
+) -> Embedder:
+    from pgsift.embed.api import ApiEmbedder
+
+    url = base_url or os.environ.get("PGSIFT_EMBED_URL")
+    if not url:
+        raise InvalidArgument(
+            f"embedder 'openai:{model}' has no address",
+            hint="Set PGSIFT_EMBED_URL or base_url to what stands before /embeddings.",
+        )
+    key = api_key if api_key is not None else os.environ.get("PGSIFT_EMBED_KEY")
+    known = set(inspect.signature(ApiEmbedder).parameters)
+    _refuse_unknown(f"openai:{model}", options, known)
+    return ApiEmbedder(model, base_url=url, api_key=key, **options)
+
+
+def _call(spec: str, factory: Callable[..., Embedder], options: dict[str, Any], *names: str) -> Embedder:
+    parameters = inspect.signature(factory).parameters
+    if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        _refuse_unknown(spec, options, {n for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY})
+    return factory(*names, **options)
+
+
+def _refuse_unknown(spec: str, options: dict[str, Any], known: set[str]) -> None:
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise InvalidArgument(
+            f"embedder {spec!r} has no option {unknown[0]!r}",
+            hint=f"Its options: {', '.join(sorted(known)) or 'none'}.",
+        )

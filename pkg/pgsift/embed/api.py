@@ -1,0 +1,214 @@
+"""Embeddings from any HTTP endpoint that speaks OpenAI's ``POST /embeddings``, by the standard library
+alone."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import random
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pgsift.embed._base import BaseEmbedder, checked_vectors, digest, numpy, unit_rows
+from pgsift.errors import InvalidArgument, InvalidVector, ModelUnavailable
+
+if TYPE_CHECKING:
+    from pgsift.embed._base import Vectors
+
+# Too Early, Too Many Requests, request timeout, and what gateways answer while a server starts or restarts.
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
+_LONGEST_WAIT = 60.0
+_LARGEST_ANSWER = 512 * 1024 * 1024
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key, and the texts, to a host nobody configured."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+class ApiEmbedder(BaseEmbedder):
+    """A model behind an OpenAI-compatible endpoint.
+
+    ``base_url`` is what stands before ``/embeddings`` (``https://api.openai.com/v1``). The key goes into the
+    ``Authorization`` header and nowhere else. ``timeout`` is in seconds, per request; a request that fails
+    for a passing reason (no connection, timeout, status 408, 425, 429, 500, 502, 503, 504) is tried again
+    ``retries`` times, after the server's ``Retry-After`` or with doubling waits. ``dimensions`` is sent along
+    when given, for models that can shorten their vectors; otherwise it is what the first answer has.
+
+    The server does not say which revision of a model it serves; ``revision`` lets the caller say it, and
+    changing it separates old vectors from new.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: str | None = None,
+        revision: str | None = None,
+        dimensions: int | None = None,
+        batch_size: int = 64,
+        timeout: float = 60.0,
+        retries: int = 4,
+        normalize: bool = True,
+        metric: str = "cosine",
+        query_prefix: str = "",
+        document_prefix: str = "",
+    ) -> None:
+        super().__init__(
+            name=f"openai:{model}",
+            metric=metric,
+            normalized=normalize,
+            query_prefix=query_prefix,
+            document_prefix=document_prefix,
+        )
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidArgument(
+                f"base_url is {base_url!r}, not an http or https address",
+                hint="Set PGSIFT_EMBED_URL or base_url to what stands before /embeddings.",
+            )
+        if batch_size < 1 or retries < 0 or not timeout > 0 or (dimensions is not None and dimensions < 1):
+            raise InvalidArgument(
+                f"batch_size {batch_size}, retries {retries}, timeout {timeout}, dimensions {dimensions}: "
+                "batch_size and dimensions must be at least 1, retries at least 0, timeout above 0"
+            )
+        self._model = model
+        self._url = base_url.rstrip("/") + "/embeddings"
+        self._host = parts.netloc.rpartition("@")[2]
+        self._api_key = api_key
+        self._given_revision = revision
+        self._asked_dimensions = dimensions
+        self._dimensions = dimensions
+        self._batch_size = batch_size
+        self._timeout = timeout
+        self._retries = retries
+        self._lock = threading.Lock()
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    @property
+    def revision(self) -> str:
+        return digest(
+            {
+                "model": self._model,
+                "revision": self._given_revision,
+                "dimensions": self._asked_dimensions,
+                "normalize": self._normalized,
+                "query_prefix": self._query_prefix,
+                "document_prefix": self._document_prefix,
+            }
+        )
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors; unless it was given, the first use asks the server."""
+        with self._lock:
+            if self._dimensions is None:
+                self._dimensions = len(self._request(["a"])[0])
+            return self._dimensions
+
+    def load(self) -> None:
+        """Ask the server for one vector, so that a wrong address or key is found now."""
+        self.embed_query("a")
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        np = numpy()
+        dimensions = self.dimensions
+        batches = []
+        for start in range(0, len(texts), self._batch_size):
+            batch = texts[start : start + self._batch_size]
+            batches.append(
+                checked_vectors(self._request(batch), count=len(batch), dimensions=dimensions, name=self.name)
+            )
+        matrix: Vectors = np.concatenate(batches)
+        return unit_rows(matrix) if self._normalized else matrix
+
+    def _request(self, texts: Sequence[str]) -> list[list[float]]:
+        body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        if self._asked_dimensions is not None:
+            body["dimensions"] = self._asked_dimensions
+        return self._vectors(self._post(json.dumps(body).encode()), count=len(texts))
+
+    def _post(self, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        wait = 0.5
+        for attempt in range(self._retries + 1):
+            request = urllib.request.Request(self._url, data=body, headers=headers, method="POST")
+            pause = wait
+            try:
+                with self._opener.open(request, timeout=self._timeout) as answer:
+                    data: bytes = answer.read(_LARGEST_ANSWER + 1)
+                if len(data) > _LARGEST_ANSWER:
+                    raise self._unavailable(f"answered with more than {_LARGEST_ANSWER} bytes")
+                return data
+            except urllib.error.HTTPError as error:
+                with error:
+                    text = error.read(2000).decode("utf-8", "replace")
+                problem = self._unavailable(f"answered {error.code} {error.reason}: {self._redacted(text)}")
+                if error.code not in _RETRIED:
+                    raise problem from error
+                pause = max(pause, _retry_after(error.headers.get("Retry-After")))
+                cause: Exception = error
+            except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+                reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+                problem = self._unavailable(f"cannot be reached: {reason}")
+                cause = error
+            if attempt == self._retries:
+                raise problem from cause
+            # A little randomness, so that parallel writers do not come back all at once.
+            time.sleep(min(pause, _LONGEST_WAIT) * (1 + random.random() / 4))
+            wait *= 2
+        raise AssertionError("the last attempt returns or raises")
+
+    def _vectors(self, data: bytes, *, count: int) -> list[list[float]]:
+        try:
+            items = json.loads(data)["data"]
+            by_index = {item.get("index", place): item["embedding"] for place, item in enumerate(items)}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            start = self._redacted(data[:200].decode("utf-8", "replace"))
+            raise self._unavailable(
+                f"answered with something that is no list of embeddings: {start}"
+            ) from error
+        if set(by_index) != set(range(count)):
+            raise InvalidVector(
+                f"model {self.name!r} returned {len(items)} vectors for {count} texts, or wrong indexes",
+                hint="Check that the endpoint takes a list of texts as 'input'.",
+            )
+        vectors = [by_index[index] for index in range(count)]
+        if not all(isinstance(vector, list) and vector for vector in vectors):
+            raise InvalidVector(f"model {self.name!r} returned embeddings that are not lists of numbers")
+        return vectors
+
+    def _unavailable(self, what: str) -> ModelUnavailable:
+        return ModelUnavailable(
+            f"embedder {self.name!r}: {self._host} {what}",
+            hint="Check PGSIFT_EMBED_URL (base_url), PGSIFT_EMBED_KEY (api_key) and the model's name.",
+        )
+
+    def _redacted(self, text: str) -> str:
+        text = " ".join(text.split())[:500]
+        return text.replace(self._api_key, "…") if self._api_key else text
+
+
+def _retry_after(value: str | None) -> float:
+    """Seconds the header ``Retry-After`` asks for: a number, or a date; 0 when it says nothing usable."""
+    if not value:
+        return 0.0
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return 0.0
