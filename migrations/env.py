@@ -1,4 +1,4 @@
-"""Alembic's entry into the migrations. Run by ``pgsift.schema``, which passes the DSN in ``config.attributes``."""
+"""Alembic's entry into the migrations. ``pgsift.schema`` runs it, its DSN in ``config.attributes``."""
 
 from __future__ import annotations
 

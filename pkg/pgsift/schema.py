@@ -13,6 +13,7 @@ import contextlib
 import io
 import random
 import re
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,6 +52,10 @@ MINIMUM_VECTOR = (0, 8)
 
 _LOCK_TIMEOUT_MS = 900
 _ATTEMPTS = 20
+
+# Alembic keeps the migration it runs in module-wide proxies, so that two threads would take each other's.
+# Processes are kept apart in the database (migrations/env.py).
+_alembic = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,7 @@ def render_sql(start: str | None = None, to: str = "head") -> str:
     config = _config()
     buffer = io.StringIO()
     config.output_buffer = buffer
-    with _alembic_errors():
+    with _alembic, _alembic_errors():
         if end != "base" and (begin == "base" or begin < end):
             command.upgrade(config, f"{begin}:{end}", sql=True)
         else:
@@ -299,7 +304,7 @@ def _migrate(dsn: str, direction: str, target: str) -> None:
         config.attributes["direction"] = direction
         config.attributes["lock_timeout_ms"] = _LOCK_TIMEOUT_MS
         try:
-            with _alembic_errors():
+            with _alembic, _alembic_errors():
                 (command.upgrade if direction == "up" else command.downgrade)(config, target)
             return
         except _Busy as error:
@@ -337,8 +342,8 @@ def _alembic_errors() -> Iterator[None]:
             raise NotPermitted(
                 message,
                 hint=original.diag.message_hint
-                or "Installing needs CREATE on the database; or an administrator makes the schema sift, owned by "
-                "your role, and the extension vector.",
+                or "Installing needs CREATE on the database; or an administrator makes a schema sift that "
+                "belongs to your role, and the extension vector.",
                 sqlstate=original.sqlstate,
             ) from original
         ours = from_psycopg(original)
