@@ -30,18 +30,28 @@ from contextlib import contextmanager
 
 import psycopg
 
+from pgsift.domain.errors import InvalidArgument, InvalidFilter, PgsiftError, UnknownAnalyzer
 
-class PgsiftError(Exception):
-    """Base of everything pgsift raises on purpose."""
-
-    default_sqlstate: str | None = None
-    exit_code: int = 1
-
-    def __init__(self, message: str, *, hint: str | None = None, sqlstate: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
-        self.sqlstate = sqlstate or self.default_sqlstate
+__all__ = [
+    "AlreadyExists",
+    "AnalyzerMismatch",
+    "InvalidArgument",
+    "InvalidDocument",
+    "InvalidFilter",
+    "InvalidVector",
+    "MissingExtra",
+    "ModelUnavailable",
+    "NotPermitted",
+    "NothingToSearch",
+    "PgsiftError",
+    "SchemaVersionMismatch",
+    "ServerUnavailable",
+    "UnknownAnalyzer",
+    "UnknownModel",
+    "UnknownTenant",
+    "from_psycopg",
+    "translated",
+]
 
 
 class UnknownTenant(PgsiftError):
@@ -51,24 +61,10 @@ class UnknownTenant(PgsiftError):
     exit_code = 3
 
 
-class InvalidArgument(PgsiftError):
-    """An argument is outside its domain; the message names it and its value."""
-
-    default_sqlstate = "PS002"
-    exit_code = 2
-
-
 class NothingToSearch(PgsiftError):
     """Neither a searchable term nor a query vector is left."""
 
     default_sqlstate = "PS003"
-    exit_code = 2
-
-
-class InvalidFilter(PgsiftError):
-    """A filter has an unknown operator or field, or a value of the wrong type."""
-
-    default_sqlstate = "PS004"
     exit_code = 2
 
 
@@ -105,13 +101,6 @@ class SchemaVersionMismatch(PgsiftError):
 
     default_sqlstate = "PS009"
     exit_code = 4
-
-
-class UnknownAnalyzer(PgsiftError):
-    """No analyzer has this name."""
-
-    default_sqlstate = "PS010"
-    exit_code = 2
 
 
 class AlreadyExists(PgsiftError):
