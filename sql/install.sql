@@ -42,6 +42,7 @@
 \ir internal/_dense_leg.sql
 \ir internal/_remove_documents.sql
 \ir internal/_move_access.sql
+\ir internal/_search.sql
 \ir functions/schema_version.sql
 \ir functions/tokenize.sql
 \ir functions/analyzer_fingerprint.sql
