@@ -36,7 +36,10 @@
 \ir internal/_remove_postings.sql
 \ir internal/_lexical_exhaustive.sql
 \ir internal/_lexical_leg.sql
+\ir internal/_model_id.sql
+\ir internal/_vector_problem.sql
 \ir internal/_check_vector.sql
+\ir internal/_refuse_vectors.sql
 \ir internal/_add_embeddings.sql
 \ir internal/_remove_embeddings.sql
 \ir internal/_dense_leg.sql

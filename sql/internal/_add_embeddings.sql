@@ -40,12 +40,11 @@ BEGIN
     ORDER BY c.chunk_id
     FOR NO KEY UPDATE;
     SELECT coalesce(array_agg(e.access_list_id), '{}'::bigint[]) INTO v_old
-    FROM unnest(chunk_ids, embeddings) AS n (chunk_id, embedding)
+    FROM (SELECT DISTINCT u.chunk_id FROM unnest(chunk_ids, embeddings) AS u (chunk_id, embedding) WHERE u.embedding IS NOT NULL) AS n
     CROSS JOIN LATERAL (
         SELECT t.access_list_id FROM sift.chunk_embeddings AS t
         WHERE t.tenant_id = v_tenant_id AND t.model_id = v_model_id AND t.chunk_id = n.chunk_id
-        OFFSET 0) AS e
-    WHERE n.embedding IS NOT NULL;
+        OFFSET 0) AS e;
 
     BEGIN
         EXECUTE format(

@@ -42,8 +42,7 @@ BEGIN
         RETURN 'has numbers too large: their squares do not fit single precision';
     END IF;
     IF v_model.metric = 'cosine' AND v_square = 0::double precision THEN
-        RETURN format('has zero norm (%s of its %s numbers are 0), so it has no direction and no cosine distance',
-                      cardinality(array_positions(embedding, 0::real)), v_model.dimensions);
+        RETURN format('has zero norm in the precision of the model %s, so it has no direction and no cosine distance', to_json(v_model.name));
     END IF;
     RETURN NULL;
 END
