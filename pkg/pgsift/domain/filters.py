@@ -13,9 +13,9 @@ object are joined by AND, and a bare value means ``$eq``.
 Every condition is true or false, never unknown. A condition looks at the field's values: none when the field
 is missing or null, one for a plain value, each element for a list (``section``, a metadata array).
 ``$eq $in $gt $gte $lt $lte`` are true when some value satisfies them, ``$ne`` and ``$nin`` are the exact
-complements of ``$eq`` and ``$in``, and ``$not`` is the exact complement of what it holds. Values of another type
-than the literal satisfy nothing: ``2020`` is not ``"2020"``. Numbers compare exactly, strings by code point,
-timestamps as instants.
+complements of ``$eq`` and ``$in``, and ``$not`` is the exact complement of what it holds. Values of another
+type than the literal satisfy nothing: ``2020`` is not ``"2020"``. Numbers compare exactly, strings by code
+point, timestamps as instants.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeGuard
 
 from pgsift.domain.errors import InvalidFilter
 
 FieldType = Literal["text", "texts", "integer", "timestamp", "json"]
 
-#: Fields of a document and of a chunk, with the type of their values. ``section`` is a list: any element counts.
+#: Fields of a document and of a chunk, with the type of their values. ``section`` is a list.
 DOCUMENT_FIELDS: Final[Mapping[str, FieldType]] = {
     "key": "text",
     "title": "text",
@@ -128,8 +128,7 @@ def parse(filter: object) -> Node | None:
         return None
     if not isinstance(filter, Mapping):
         raise _invalid(f"a filter is an object, not {_article(_json_type(filter))}", _EXAMPLE)
-    node, conditions = _node(filter, 1)
-    del conditions
+    node, _ = _node(filter, 1)
     return node if filter else None
 
 
@@ -139,8 +138,8 @@ def matches(
     """Whether a chunk passes a filter.
 
     ``document_fields`` has the names of :data:`DOCUMENT_FIELDS` and ``metadata`` (a JSON object as Python
-    values), ``chunk_fields`` those of :data:`CHUNK_FIELDS`; a name left out or ``None`` is missing. Timestamps
-    are :class:`datetime` (naive: UTC) or ISO 8601 text. Raises :class:`InvalidFilter` for an invalid filter,
+    values), ``chunk_fields`` those of :data:`CHUNK_FIELDS`; a name left out or ``None`` is missing.
+    Timestamps are :class:`datetime` (naive: UTC) or ISO 8601 text. Raises :class:`InvalidFilter` for an invalid filter,
     whatever the fields are.
     """
     node = parse(filter)
@@ -231,7 +230,7 @@ def join_path(steps: Sequence[str]) -> str:
 
 
 def nearest(name: str, names: Sequence[str]) -> str | None:
-    """The name most like a misspelt one by edit distance, the first of equals; ``None`` when none is like it."""
+    """The name most like a misspelt one by edit distance, the first of equals; ``None`` when none is."""
     name = name[:64].translate(_LOWER)
     limit = max(1, min(3, (len(name) + 1) // 2))
     best: str | None = None
@@ -245,8 +244,8 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
 def to_json(filter: Mapping[str, Any] | None) -> str | None:
     """JSON text of a filter for the database, checked; ``None`` when it filters nothing.
 
-    Raises :class:`InvalidFilter`, also for what Python can hold and JSON in PostgreSQL cannot: NaN, infinity, NUL
-    characters, lone surrogates.
+    Raises :class:`InvalidFilter`, also for what Python can hold and JSON in PostgreSQL cannot: NaN, infinity,
+    NUL characters, lone surrogates.
     """
     if parse(filter) is None:
         return None
@@ -257,9 +256,6 @@ def to_json(filter: Mapping[str, Any] | None) -> str | None:
             "Ask in several searches, or keep the long list as a metadata field of the documents.",
         )
     return text
-
-
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _node(node: Mapping[Any, Any], depth: int) -> tuple[Combination, int]:
@@ -369,7 +365,8 @@ def _condition(name: str, operator: str, value: object) -> Condition:
             raise _wrong_type(name, operator, "an array", value)
         if len(value) > MAX_LIST:
             raise _invalid(
-                f'filter field "{_cut(name)}" with "{operator}" has {len(value)} values; the limit is {MAX_LIST}',
+                f'filter field "{_cut(name)}" with "{operator}" has {len(value)} values; '
+                f"the limit is {MAX_LIST}",
                 "Ask in several searches, or keep the long list as a metadata field of the documents.",
             )
         return Condition(
@@ -412,8 +409,8 @@ def _resolve(name: str) -> tuple[str, FieldType, tuple[str, ...]]:
         if path is None:
             raise _invalid(
                 f'filter field "{_cut(name)}" is not a path',
-                'Steps are separated by single dots: metadata.a.b; one with a dot or a quote in it is quoted: '
-                'metadata."a.b".',
+                "Steps are separated by single dots: metadata.a.b; one with a dot or a quote in it is "
+                'quoted: metadata."a.b".',
             )
         if len(path) > MAX_STEPS:
             raise _invalid(
@@ -440,11 +437,13 @@ def _unknown_operator(name: str, known: Sequence[str]) -> InvalidFilter:
 def _wrong_type(name: str, operator: str, wanted: str, value: object) -> InvalidFilter:
     got = _json_type(value)
     if got == "null":
-        hint = f'To ask whether it is missing write {{"{_cut(name)}": {{"$exists": false}}}}.'
+        state, flag = ("present", "true") if operator in ("$ne", "$nin") else ("missing", "false")
+        hint = f'To ask whether it is {state} write {{"{_cut(name)}": {{"$exists": {flag}}}}}.'
     elif got == "array" and operator in ("$eq", "$ne"):
-        hint = f'For any of several values write {{"{_cut(name)}": {{"{"$in" if operator == "$eq" else "$nin"}": […]}}}}.'
+        several = "$in" if operator == "$eq" else "$nin"
+        hint = f'For any of several values write {{"{_cut(name)}": {{"{several}": […]}}}}.'
     else:
-        hint = None
+        hint = "docs/filters.md describes the language."
     return _invalid(
         f'filter field "{_cut(name)}" with "{operator}" takes {wanted}, not {_article(got)}', hint
     )
@@ -456,7 +455,10 @@ def _invalid(message: str, hint: str | None = None) -> InvalidFilter:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise _invalid(f"the filter is nested more than {MAX_DEPTH} deep")
+        raise _invalid(
+            f"the filter is nested more than {MAX_DEPTH} deep",
+            "Flatten it: $and and $or take any number of parts.",
+        )
 
 
 def _check_string(text: str) -> None:
@@ -466,7 +468,7 @@ def _check_string(text: str) -> None:
         )
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
