@@ -100,8 +100,8 @@ BEGIN
                'metadata', CASE WHEN jsonb_typeof(d.value -> 'metadata') = 'object' THEN d.value -> 'metadata' ELSE '{}'::jsonb END,
                'list', v_lists -> (coalesce(d.value -> 'acl', 'null'::jsonb))::text,
                'length', coalesce((d.value ->> 'length')::integer, char_length(d.value ->> 'text'),
-                                  (SELECT max((c.value ->> 'end')::integer) FROM jsonb_array_elements(
-                                       CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
+                                  (SELECT max(coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body')))
+                                   FROM jsonb_array_elements(CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
                'content_hash', coalesce(lower(d.value ->> 'content_hash'), encode(sha256(convert_to(jsonb_build_array(
                                    d.value -> 'title', d.value -> 'text', d.value -> 'chunks')::text, 'UTF8')), 'hex'))
            ) ORDER BY d.value ->> 'key' COLLATE "C"), '[]'::jsonb)
