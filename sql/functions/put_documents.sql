@@ -278,6 +278,12 @@ BEGIN
         SELECT e.document_id, e.version FROM sift.documents AS e
         WHERE e.tenant_id = v_tenant_id AND e.key = n.value ->> 'key' OFFSET 0) AS d
     ORDER BY n.position;
+EXCEPTION
+    -- What the tables or the types refuse is the document's fault, and the caller can isolate it.
+    WHEN data_exception OR check_violation OR not_null_violation THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS012',
+            MESSAGE = format('a document of the batch cannot be stored: %s', sqlerrm),
+            HINT = 'Put the documents one by one to find it. A chunk is {body, kind, section [], page, start, end, tokens, embedding [], entities []}.';
 END
 $$;
 COMMENT ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) IS
