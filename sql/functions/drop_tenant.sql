@@ -14,8 +14,11 @@ BEGIN
     DELETE FROM sift.embedding_stats AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_terms AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.posting_blocks AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.packed_chunks AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.unpacked_chunks AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.term_stats AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.corpus_stats AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.corpus_totals AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_entities AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunks AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.documents AS x WHERE x.tenant_id = v_tenant_id;
