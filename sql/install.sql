@@ -94,3 +94,4 @@
 \ir functions/search.sql
 \ir functions/corpus_statistics.sql
 \ir stamp.sql
+\ir owner.sql
