@@ -4,7 +4,6 @@ CREATE TABLE sift.chunks (
     chunk_id       bigint GENERATED ALWAYS AS IDENTITY,
     document_id    bigint NOT NULL,
     access_list_id bigint NOT NULL,
-    block_no       bigint,
     ordinal        integer NOT NULL,
     doc_length     integer NOT NULL,
     page           integer,
@@ -26,7 +25,6 @@ CREATE INDEX chunks_access_list_id_idx ON sift.chunks (tenant_id, access_list_id
 CREATE INDEX chunks_text_hash_idx ON sift.chunks (tenant_id, text_hash);
 COMMENT ON TABLE sift.chunks IS 'The retrieval unit: a verbatim piece of a document''s text, and the tokens the analyzer made of it.';
 COMMENT ON COLUMN sift.chunks.access_list_id IS 'That of the document, kept here so that permission is one probe of this index.';
-COMMENT ON COLUMN sift.chunks.block_no IS 'The posting block the chunk''s postings are packed in; NULL while they are rows of chunk_terms.';
 COMMENT ON COLUMN sift.chunks.doc_length IS 'Number of tokens, repeats included; 0 is not counted in the corpus statistics.';
 COMMENT ON COLUMN sift.chunks.char_start IS 'First character of body in the document''s text, counted from 0.';
 COMMENT ON COLUMN sift.chunks.char_end IS 'One past the last character of body in the document''s text.';
