@@ -32,12 +32,17 @@ def put(conn: psycopg.Connection, documents: list[dict[str, Any]], model: str | 
     conn.execute("SELECT sift.put_documents('t', %s::jsonb, model => %s)", (json.dumps(documents), model))
 
 
+def floats(value: Any) -> Any:
+    """Numbers of a list as floats: the driver sends no list of mixed types."""
+    return [float(x) if isinstance(x, int) else x for x in value] if isinstance(value, list) else value
+
+
 def search(conn: psycopg.Connection, query: str | None, function: str = "search", **options: Any) -> list[Row]:
     options = {"principals": ["public"], **options}
     casts = {"query_embedding": "::real[]", "filter": "::jsonb", "weights": "::double precision[]", "principals": "::text[]"}
     arguments = "".join(f", {name} => %s{casts.get(name, '')}" for name in options)
     head = "%s" if function == "dense_search" else "%s::text"
-    values = [json.dumps(v) if isinstance(v, dict) else v for v in options.values()]
+    values = [json.dumps(v) if isinstance(v, dict) else floats(v) for v in options.values()]
     first: list[Any] = [] if function == "dense_search" else [query]
     call = f"SELECT * FROM sift.{function}('t'{', ' + head if first else ''}{arguments})"
     cursor = conn.execute(call, [*first, *values])  # type: ignore[arg-type]

@@ -1,0 +1,99 @@
+"""No function that an application or a reader may call returns anything of a document it may not see."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+PRINCIPALS = ["public", "group:a", "group:b", "user:1"]
+principal_sets = st.lists(st.sampled_from(PRINCIPALS), unique=True, max_size=4)
+documents = st.lists(
+    st.tuples(principal_sets, st.lists(st.sampled_from(["fox", "hound", "owl"]), min_size=1, max_size=5), st.integers(0, 2)),
+    min_size=1,
+    max_size=8,
+)
+
+# How each function is called that a reader or an application may execute. A new one must be added here, or
+# test_every_reachable_function_is_called fails. Those in SILENT take no principals and touch no document.
+CALLS = {
+    "search": "SELECT * FROM sift.search('t', 'fox hound', 100, %(p)s, query_embedding => '{1,0,0}', collapse => %(c)s)",
+    "lexical_search": "SELECT * FROM sift.lexical_search('t', 'fox owl', 100, %(p)s, collapse => %(c)s)",
+    "dense_search": "SELECT * FROM sift.dense_search('t', '{0,1,0}'::real[], 100, %(p)s, collapse => %(c)s)",
+    "list_documents": "SELECT * FROM sift.list_documents('t', %(p)s)",
+}
+SILENT = {
+    "query_terms", "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models",
+    "cache_query_embedding", "corpus_statistics",
+    # Anyone may fold and pack: both return counts of rows of statistics, none of documents.
+    "fold_statistics", "pack_postings",
+    # The port's reads, for applications: they take principals, and have tests of isolation of their own.
+    "lexical_candidates", "chunks_by_entity", "document_frequencies",
+}
+
+
+def body(index: int, words: list[str]) -> str:
+    return f"{' '.join(words)} marker{index}z"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(corpus=documents, principals=principal_sets, collapse=st.booleans(), twins=st.booleans())
+def test_only_visible_documents_come_back(
+    conn: psycopg.Connection,
+    corpus: list[tuple[list[str], list[str], int]],
+    principals: list[str],
+    collapse: bool,
+    twins: bool,
+) -> None:
+    with conn.transaction(force_rollback=True):
+        conn.execute("SELECT sift.create_tenant('t', 'standard')")
+        conn.execute("SELECT sift.register_model('leak', 3)")
+        batch: list[dict[str, Any]] = []
+        for index, (acl, words, axis) in enumerate(corpus):
+            vector = [1.0 if axis == i else 0.25 for i in range(3)]
+            text = " ".join(words) if twins else body(index, words)
+            batch.append({
+                "key": f"secretkey{index}z", "title": f"secrettitle{index}z", "acl": acl,
+                "metadata": {"hidden": f"secretmeta{index}z"}, "chunks": [{"body": text, "embedding": vector}],
+            })
+        conn.execute("SELECT sift.put_documents('t', %s::jsonb, model => 'leak')", (json.dumps(batch),))
+        visible = {i for i, (acl, _, _) in enumerate(corpus) if set(acl) & set(principals)}
+        for name, call in CALLS.items():
+            rows = conn.execute(call, {"p": principals, "c": collapse}).fetchall()  # type: ignore[call-overload]
+            text = repr(rows)
+            for index in range(len(corpus)):
+                if index not in visible:
+                    for word in ("marker", "secretkey", "secrettitle", "secretmeta"):
+                        assert f"{word}{index}z" not in text, f"{name} shows {word} of an invisible document"
+            if name in ("dense_search", "list_documents") and not collapse:
+                assert len(rows) == len(visible)
+            if name == "dense_search":
+                # Copies a person may not see are not counted either.
+                assert sum(1 + row[18] for row in rows) == len(visible)
+
+
+def test_every_reachable_function_is_called(conn: psycopg.Connection) -> None:
+    reachable = {
+        name
+        for (name,) in conn.execute(
+            "SELECT p.proname FROM pg_proc AS p WHERE p.pronamespace = 'sift'::regnamespace AND"
+            " (has_function_privilege('sift_reader', p.oid, 'EXECUTE') OR has_function_privilege('sift_app', p.oid, 'EXECUTE'))"
+        ).fetchall()
+    }
+    assert reachable - SILENT == set(CALLS)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
+    conn.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
+    conn.execute("SELECT sift.register_model('leak', 3)")
+    conn.execute(
+        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}]', model => 'leak')"""
+    )
+    assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]
+    for principals in ([], None, ["group:unknown"], ["PUBLIC"], ["public "], ["%"], [""]):
+        assert conn.execute(CALLS[name], {"p": principals, "c": True}).fetchall() == []  # type: ignore[call-overload]
