@@ -56,7 +56,7 @@ BEGIN
             v_near := sift._nearest_name(field, c_fields || ARRAY['$and', '$or', '$not', '$nor']);
             RAISE EXCEPTION USING ERRCODE = 'PS004',
                 MESSAGE = format('unknown filter field "%s"', v_name),
-                HINT = coalesce(format('Did you mean "%s"? ', v_near), '')
+                HINT = coalesce('Did you mean "' || v_near || '"? ', '')
                     || format('Fields: %s; your own fields are written metadata.NAME.', array_to_string(c_fields, ', '));
     END CASE;
 END

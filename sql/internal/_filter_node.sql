@@ -88,7 +88,7 @@ BEGIN
                                                           '$nin', '$exists'] ELSE c_condition END;
             RAISE EXCEPTION USING ERRCODE = 'PS004',
                 MESSAGE = format('unknown filter operator "%s"', CASE WHEN char_length(v_key) > 100 THEN left(v_key, 100) || '…' ELSE v_key END),
-                HINT = coalesce(format('Did you mean "%s"? ', sift._nearest_name(v_key, v_known)), '')
+                HINT = coalesce('Did you mean "' || sift._nearest_name(v_key, v_known) || '"? ', '')
                     || format('Operators: %s.', array_to_string(v_known, ', '));
         ELSIF jsonb_typeof(v_value) = 'object' THEN
             v_part := sift._filter_node(v_value, v_key, depth + 1, first + cardinality(bound));

@@ -132,15 +132,13 @@ def parse(filter: object) -> Node | None:
     return node if filter else None
 
 
-def matches(
-    filter: object, document_fields: Mapping[str, Any], chunk_fields: Mapping[str, Any]
-) -> bool:
+def matches(filter: object, document_fields: Mapping[str, Any], chunk_fields: Mapping[str, Any]) -> bool:
     """Whether a chunk passes a filter.
 
     ``document_fields`` has the names of :data:`DOCUMENT_FIELDS` and ``metadata`` (a JSON object as Python
     values), ``chunk_fields`` those of :data:`CHUNK_FIELDS`; a name left out or ``None`` is missing.
-    Timestamps are :class:`datetime` (naive: UTC) or ISO 8601 text. Raises :class:`InvalidFilter` for an invalid filter,
-    whatever the fields are.
+    Timestamps are :class:`datetime` (naive: UTC) or ISO 8601 text. Raises :class:`InvalidFilter` for an
+    invalid filter, whatever the fields are.
     """
     node = parse(filter)
     return node is None or evaluate(node, document_fields, chunk_fields)
@@ -154,7 +152,7 @@ def evaluate(node: Node, document_fields: Mapping[str, Any], chunk_fields: Mappi
         found = any(evaluate(part, document_fields, chunk_fields) for part in node.parts)
         return found if node.operator == "$or" else not found
     if node.type == "json":
-        raw = _at(document_fields.get("metadata"), node.path)
+        raw: Any = _at(document_fields.get("metadata"), node.path)
     elif node.field in CHUNK_FIELDS:
         raw = chunk_fields.get(node.field)
     else:
@@ -262,6 +260,7 @@ def _node(node: Mapping[Any, Any], depth: int) -> tuple[Combination, int]:
     _check_depth(depth)
     parts: list[Node] = []
     conditions = 0
+    part: Node
     for name, value in node.items():
         if not isinstance(name, str):
             raise _invalid(f"a filter field is a string, not {_article(_json_type(name))}", _EXAMPLE)
@@ -413,9 +412,7 @@ def _resolve(name: str) -> tuple[str, FieldType, tuple[str, ...]]:
                 'quoted: metadata."a.b".',
             )
         if len(path) > MAX_STEPS:
-            raise _invalid(
-                f'filter field "{_cut(name)}" has {len(path)} steps; the limit is {MAX_STEPS}'
-            )
+            raise _invalid(f'filter field "{_cut(name)}" has {len(path)} steps; the limit is {MAX_STEPS}')
         return "metadata", "json", path
     near = nearest(name, (*FIELDS, *LOGICAL_OPERATORS))
     raise _invalid(
