@@ -337,6 +337,8 @@ def test_the_indexes_are_used(conn: psycopg.Connection) -> None:
         SELECT 1000001, n::text, 1, jsonb_build_object('doi', '10.1/' || n, 'a', jsonb_build_object('b', n)), '', now(), 0, 0, now()
         FROM generate_series(1, 5000) AS n;
         ANALYZE sift.documents;
+        SELECT gin_clean_pending_list('sift.documents_metadata_idx');
+        SET LOCAL enable_seqscan = off;
         """
     )
     for filter, index in (
