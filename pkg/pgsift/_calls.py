@@ -1,0 +1,429 @@
+"""The SQL of the library: one pure function per function of the schema, giving statement, parameters and row type.
+
+Nothing here touches a connection. Every statement calls functions of the schema ``sift`` with named arguments, typed
+placeholders and an explicit list of columns; a column that a later version adds does no harm.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Generic, TypeVar
+
+from pgsift.domain.filters import to_json
+from pgsift.errors import InvalidArgument
+from pgsift.ingest.cleaning import clean_json, clean_text
+from pgsift.models import (
+    AccessResult,
+    ChunkText,
+    DeadLetter,
+    DeleteResult,
+    DocumentInfo,
+    DocumentState,
+    FoldResult,
+    Hit,
+    Model,
+    PutResult,
+    QueryTerm,
+    Record,
+    Stats,
+    Tenant,
+)
+from pgsift.vectors import as_floats, vector_text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A statement with its parameters, and what makes a result of each row."""
+
+    statement: str
+    parameters: tuple[Any, ...]
+    row: Callable[..., T]
+
+
+def _first(value: Any) -> Any:
+    return value
+
+
+def _columns(record: type[Record]) -> str:
+    return ", ".join(f'"{item.name}"' for item in fields(record))  # type: ignore[arg-type]
+
+
+def _call(function: str, result: type[Record] | str | None, row: Callable[..., T], **arguments: tuple[str, Any]) -> Call[T]:
+    """A call with named, typed arguments: ``name=(type, value)``; of a scalar function when there are no columns."""
+    listed = ", ".join(f'"{name}" => %s::{kind}' for name, (kind, _) in arguments.items())
+    if result is None:
+        statement = f"SELECT sift.{function}({listed})"
+    else:
+        columns = result if isinstance(result, str) else _columns(result)
+        statement = f"SELECT {columns} FROM sift.{function}({listed})"
+    return Call(statement, tuple(value for _, value in arguments.values()), row)
+
+
+def text(value: str | None, name: str = "a text") -> str | None:
+    """A text as the database can hold it."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{name} must be a string, not {type(value).__name__}")
+    return clean_text(value)[0]
+
+
+def texts(values: Iterable[str] | None, name: str) -> list[str] | None:
+    """Texts as a list; a single string is refused, since its letters were hardly meant."""
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{name} must be a list of strings, not {type(values).__name__}", hint=f"Write [{values!r}].")
+    return [clean_text(_string(value, name))[0] for value in values]
+
+
+def _string(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{name} must be a list of strings, but holds {type(value).__name__}")
+    return value
+
+
+def integer(value: int | None, name: str) -> int | None:
+    """An integer, numpy's included, that fits the type ``integer``."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidArgument(f"{name} must be an integer, not {value!r}")
+    number = value.__index__()
+    if not -(2**31) <= number < 2**31:
+        raise InvalidArgument(f"{name} is out of range: {number}")
+    return number
+
+
+def number(value: float | None, name: str) -> float | None:
+    """A number, numpy's and integers included, as float."""
+    if value is None:
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"{name} must be a number, not {value!r}") from None
+
+
+def filter_json(filter: Mapping[str, Any] | str | None) -> str | None:
+    """A filter, as a mapping or as an expression in SQL syntax, in the JSON the database compiles."""
+    if filter is None:
+        return None
+    if isinstance(filter, str):
+        if not filter.strip():
+            return None
+        from pgsift.filters import parse_filter
+
+        filter = parse_filter(filter)
+    return to_json(filter)
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON that ``jsonb`` takes."""
+    return json.dumps(clean_json(value)[0], ensure_ascii=False, allow_nan=False)
+
+
+# Schema and tenants
+
+
+def schema_installed() -> Call[bool]:
+    """Whether the schema is there at all; asked first, so that the answer no breaks nobody's transaction."""
+    return Call("SELECT pg_catalog.to_regprocedure(%s::text) IS NOT NULL", ("sift.schema_version()",), _first)
+
+
+def schema_version() -> Call[str | None]:
+    """The revision of the schema."""
+    return _call("schema_version", None, _first)
+
+
+def create_tenant(
+    tenant: str,
+    *,
+    analyzer: str,
+    k1: float,
+    b: float,
+    default_principals: Iterable[str] | None,
+    index_title: str,
+    exist_ok: bool,
+) -> Call[int]:
+    """Makes a tenant."""
+    return _call(
+        "create_tenant", None, _first, tenant=("text", text(tenant)), analyzer=("text", text(analyzer)),
+        k1=("double precision", number(k1, "k1")), b=("double precision", number(b, "b")),
+        default_principals=("text[]", texts(default_principals, "default_principals")),
+        index_title=("text", text(index_title)), exist_ok=("boolean", bool(exist_ok)),
+    )  # fmt: skip
+
+
+def drop_tenant(tenant: str) -> Call[bool]:
+    """Removes a tenant."""
+    return _call("drop_tenant", None, _first, tenant=("text", text(tenant)))
+
+
+def list_tenants() -> Call[Tenant]:
+    """The tenants."""
+    return _call("list_tenants", Tenant, Tenant)
+
+
+def set_default_access(tenant: str, principals: Iterable[str] | None) -> Call[None]:
+    """Who sees documents that come without an access list."""
+    return _call(
+        "set_default_access", None, _first, tenant=("text", text(tenant)), principals=("text[]", texts(principals, "principals"))
+    )
+
+
+def map_role(tenant: str, role_name: str, principals: Iterable[str] | None) -> Call[None]:
+    """The principals a database role stands for."""
+    return _call(
+        "map_role", None, _first, tenant=("text", text(tenant)), role_name=("name", text(role_name)),
+        principals=("text[]", texts(principals, "principals")),
+    )  # fmt: skip
+
+
+def set_access(tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> Call[AccessResult]:
+    """Who may see some documents."""
+    return _call(
+        "set_access", AccessResult, AccessResult, tenant=("text", text(tenant)), keys=("text[]", texts(keys, "keys")),
+        principals=("text[]", texts(principals, "principals")),
+    )  # fmt: skip
+
+
+# Documents
+
+
+def put_documents(
+    tenant: str, documents: str, *, fingerprint: str | None, model: str | None, run_id: int | None
+) -> Call[PutResult]:
+    """Stores a JSON array of documents."""
+    return _call(
+        "put_documents", PutResult, PutResult, tenant=("text", text(tenant)), documents=("jsonb", documents),
+        fingerprint=("text", fingerprint), model=("text", text(model)), run_id=("bigint", run_id),
+    )  # fmt: skip
+
+
+def delete_documents(tenant: str, keys: Iterable[str], reason: str | None) -> Call[DeleteResult]:
+    """Deletes documents."""
+    return _call(
+        "delete_documents", DeleteResult, DeleteResult, tenant=("text", text(tenant)), keys=("text[]", texts(keys, "keys")),
+        reason=("text", text(reason)),
+    )  # fmt: skip
+
+
+def document_states(tenant: str, keys: Iterable[str], model: str | None) -> Call[DocumentState]:
+    """What is stored of some documents."""
+    return _call(
+        "document_states", DocumentState, DocumentState, tenant=("text", text(tenant)), keys=("text[]", texts(keys, "keys")),
+        model=("text", text(model)),
+    )  # fmt: skip
+
+
+def list_documents(
+    tenant: str, *, principals: Iterable[str] | None, key_prefix: str | None, k: int, after: str | None
+) -> Call[DocumentInfo]:
+    """One page of the documents the caller may see."""
+    return _call(
+        "list_documents", DocumentInfo, DocumentInfo, tenant=("text", text(tenant)),
+        principals=("text[]", texts(principals, "principals")), key_prefix=("text", text(key_prefix)),
+        k=("integer", integer(k, "k")), after=("text", text(after)),
+    )  # fmt: skip
+
+
+def corpus_statistics(tenant: str) -> Call[Stats]:
+    """The size of a corpus."""
+    return _call("corpus_statistics", Stats, Stats, tenant=("text", text(tenant)))
+
+
+# Runs
+
+
+def start_run(tenant: str, source: str | None, parameters: Mapping[str, Any]) -> Call[int]:
+    """Opens the record of an ingest."""
+    return _call(
+        "start_run", None, _first, tenant=("text", text(tenant)), source=("text", text(source)), parameters=("jsonb", json_text(parameters))
+    )
+
+
+def finish_run(tenant: str, run_id: int, summary: Mapping[str, Any]) -> Call[None]:
+    """Closes the record of an ingest."""
+    return _call(
+        "finish_run", None, _first, tenant=("text", text(tenant)), run_id=("bigint", run_id), summary=("jsonb", json_text(summary))
+    )
+
+
+def add_dead_letter(
+    tenant: str, stage: str, reason: str, *, key: str | None, source_uri: str | None, run_id: int | None
+) -> Call[int]:
+    """Records a source that could not be ingested."""
+    return _call(
+        "add_dead_letter", None, _first, tenant=("text", text(tenant)), stage=("text", text(stage)), reason=("text", text(reason)),
+        key=("text", text(key)), source_uri=("text", text(source_uri)), run_id=("bigint", run_id),
+    )  # fmt: skip
+
+
+def list_dead_letters(tenant: str, k: int, of_run: int | None) -> Call[DeadLetter]:
+    """What could not be ingested."""
+    return _call(
+        "list_dead_letters", DeadLetter, DeadLetter, tenant=("text", text(tenant)), k=("integer", integer(k, "k")), of_run=("bigint", of_run)
+    )
+
+
+def fold_statistics(tenant: str | None) -> Call[FoldResult]:
+    """Folds the statistics of a tenant, or of all."""
+    return _call("fold_statistics", FoldResult, FoldResult, tenant=("text", text(tenant)))
+
+
+# Models and vectors
+
+
+def register_model(
+    model: str,
+    dimensions: int,
+    *,
+    revision: str,
+    metric: str,
+    precision: str | None,
+    query_prefix: str,
+    document_prefix: str,
+    lexical_weight: float,
+    dense_weight: float,
+) -> Call[int]:
+    """Registers an embedding model."""
+    return _call(
+        "register_model", None, _first, model=("text", text(model)), dimensions=("integer", integer(dimensions, "dimensions")),
+        revision=("text", text(revision)), metric=("text", text(metric)), precision=("text", text(precision)),
+        query_prefix=("text", text(query_prefix)), document_prefix=("text", text(document_prefix)),
+        lexical_weight=("double precision", number(lexical_weight, "lexical_weight")),
+        dense_weight=("double precision", number(dense_weight, "dense_weight")),
+    )  # fmt: skip
+
+
+def list_models() -> Call[Model]:
+    """The embedding models."""
+    return _call("list_models", Model, Model)
+
+
+def known_embeddings(tenant: str, model: str, hashes: Sequence[bytes]) -> Call[tuple[bytes, list[float]]]:
+    """Stored vectors by the hash of the text they were made of."""
+    return _call(
+        "known_embeddings", '"hash", "embedding"', lambda hash, embedding: (bytes(hash), embedding), tenant=("text", text(tenant)),
+        model=("text", text(model)), hashes=("bytea[]", list(hashes)),
+    )  # fmt: skip
+
+
+def chunks_without_embedding(tenant: str, model: str | None, k: int, after: int) -> Call[ChunkText]:
+    """The next chunks that lack a vector."""
+    return _call(
+        "chunks_without_embedding", ChunkText, ChunkText, tenant=("text", text(tenant)), model=("text", text(model)),
+        k=("integer", integer(k, "k")), after=("bigint", after),
+    )  # fmt: skip
+
+
+def put_embeddings(
+    tenant: str, model: str, chunk_ids: Sequence[int], embeddings: Sequence[Any], hashes: Sequence[bytes] | None
+) -> Call[int]:
+    """Stores vectors of chunks that are there already."""
+    return _call(
+        "put_embeddings", None, _first, tenant=("text", text(tenant)), model=("text", text(model)),
+        chunk_ids=("bigint[]", [int(chunk_id) for chunk_id in chunk_ids]),
+        embeddings=("text[]", [vector_text(embedding) for embedding in embeddings]),
+        hashes=("bytea[]", None if hashes is None else list(hashes)),
+    )  # fmt: skip
+
+
+def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | None) -> Call[None]:
+    """Keeps the vector of a query."""
+    return _call(
+        "cache_query_embedding", None, _first, tenant=("text", text(tenant)), query=("text", text(query)),
+        embedding=("real[]", as_floats(embedding)), model=("text", text(model)),
+    )  # fmt: skip
+
+
+# Search
+
+
+def query_terms(tenant: str, query: str) -> Call[QueryTerm]:
+    """What a query searches for, and what of it is left out."""
+    return _call("query_terms", QueryTerm, QueryTerm, tenant=("text", text(tenant)), query=("text", text(query)))
+
+
+def search(
+    tenant: str,
+    query: str | None,
+    *,
+    k: int,
+    principals: Iterable[str] | None,
+    filter: Mapping[str, Any] | str | None,
+    query_embedding: Any,
+    mode: str,
+    model: str | None,
+    depth: int | None,
+    rrf_k: float | None,
+    weights: Sequence[float] | None,
+    per_document: int | None,
+    collapse: bool,
+    min_score: float | None,
+    max_distance: float | None,
+) -> Call[Hit]:
+    """Hybrid search."""
+    if weights is not None:
+        try:
+            weights = [float(weight) for weight in weights]
+        except (TypeError, ValueError):
+            raise InvalidArgument(
+                f"weights must be two numbers, lexical and dense, not {weights!r}", hint="For example weights=(1, 0.5)."
+            ) from None
+    return _call(
+        "search", Hit, Hit, tenant=("text", text(tenant)), query=("text", text(query, "query")), k=("integer", integer(k, "k")),
+        principals=("text[]", texts(principals, "principals")), filter=("jsonb", filter_json(filter)),
+        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)), mode=("text", text(mode)),
+        model=("text", text(model)), depth=("integer", integer(depth, "depth")), rrf_k=("double precision", number(rrf_k, "rrf_k")),
+        weights=("double precision[]", weights), per_document=("integer", integer(per_document, "per_document")),
+        collapse=("boolean", bool(collapse)), min_score=("double precision", number(min_score, "min_score")),
+        max_distance=("double precision", number(max_distance, "max_distance")),
+    )  # fmt: skip
+
+
+def lexical_search(
+    tenant: str,
+    query: str,
+    *,
+    k: int,
+    principals: Iterable[str] | None,
+    filter: Mapping[str, Any] | str | None,
+    per_document: int | None,
+    collapse: bool,
+    min_score: float | None,
+) -> Call[Hit]:
+    """Exact BM25 alone."""
+    return _call(
+        "lexical_search", Hit, Hit, tenant=("text", text(tenant)), query=("text", text(query, "query")), k=("integer", integer(k, "k")),
+        principals=("text[]", texts(principals, "principals")), filter=("jsonb", filter_json(filter)),
+        per_document=("integer", integer(per_document, "per_document")), collapse=("boolean", bool(collapse)),
+        min_score=("double precision", number(min_score, "min_score")),
+    )  # fmt: skip
+
+
+def dense_search(
+    tenant: str,
+    query_embedding: Any,
+    *,
+    k: int,
+    principals: Iterable[str] | None,
+    filter: Mapping[str, Any] | str | None,
+    model: str | None,
+    per_document: int | None,
+    collapse: bool,
+    max_distance: float | None,
+) -> Call[Hit]:
+    """Nearest vectors alone."""
+    return _call(
+        "dense_search", Hit, Hit, tenant=("text", text(tenant)),
+        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)), k=("integer", integer(k, "k")),
+        principals=("text[]", texts(principals, "principals")), filter=("jsonb", filter_json(filter)), model=("text", text(model)),
+        per_document=("integer", integer(per_document, "per_document")), collapse=("boolean", bool(collapse)),
+        max_distance=("double precision", number(max_distance, "max_distance")),
+    )  # fmt: skip

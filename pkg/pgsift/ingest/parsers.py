@@ -1,0 +1,266 @@
+"""Parsers: bytes or text in, text with its blocks out.
+
+=========  =======================================================================================================
+format     what becomes of it
+=========  =======================================================================================================
+text       kept as it is; blank lines part paragraphs
+markdown   kept as it is, markup included; blocks by markdown-it (CommonMark and pipe tables); YAML or TOML front
+           matter gives title, language, license and metadata, and is not text. Front matter never grants access.
+html       its main text by trafilatura (extra ``html``), headings, list items, code and tables told apart
+=========  =======================================================================================================
+
+The title is the front matter's, else that of the first first-level heading (Markdown), or that of ``<title>``, else of the first
+``<h1>`` (HTML). A heading at the very start that says what the title says is a block of kind ``title``. A title
+is never made up from a file name.
+
+Bytes are UTF-8 (a byte order mark is dropped) or UTF-16 with a byte order mark; HTML may declare another encoding. Anything else is
+:class:`~pgsift.errors.InvalidDocument`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from pgsift.errors import InvalidDocument
+from pgsift.ingest.chunker import Block
+from pgsift.ingest.cleaning import clean_text
+
+Format = Literal["text", "markdown", "html"]
+
+#: Format by file extension. ``.jsonl`` and ``.ndjson`` are sources of many documents, see :mod:`pgsift.ingest.sources`.
+EXTENSIONS: dict[str, Format] = {
+    ".txt": "text",
+    ".text": "text",
+    ".log": "text",
+    ".rst": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+}
+
+_BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)\s*")
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
+_MAX_FRONT_MATTER = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document's text and what its source said about it."""
+
+    text: str
+    blocks: list[Block]
+    title: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    language: str | None = None
+    license: str | None = None
+    #: Characters removed or replaced because PostgreSQL, or the encoding, cannot hold them.
+    cleaned: int = 0
+
+
+def parser_name(kind: Format) -> str:
+    """Name and version of the parser of a format; stored with every document and part of its content hash."""
+    if kind == "markdown":
+        return f"markdown/1 markdown-it-py={_version('markdown-it-py')}"
+    if kind == "html":
+        return f"html/1 trafilatura={_version('trafilatura')}"
+    return "text/1"
+
+
+@cache
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def decode(content: bytes, kind: Format = "text") -> tuple[str, int]:
+    """The text of some bytes, and how many characters had to be replaced (HTML only)."""
+    for mark, encoding in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+        if content.startswith(mark):
+            try:
+                return content.decode(encoding), 0
+            except UnicodeDecodeError as error:
+                raise InvalidDocument(
+                    f"not {encoding.removesuffix('-sig')} although its byte order mark says so: {error.reason} at byte {error.start}",
+                    hint="Save it as UTF-8.",
+                ) from None
+    if kind == "html":
+        from pgsift.ingest.html import decode_html
+
+        return decode_html(content)
+    try:
+        return content.decode("utf-8"), 0
+    except UnicodeDecodeError as error:
+        raise InvalidDocument(
+            f"not UTF-8: {error.reason} at byte {error.start}", hint="Save it as UTF-8, or as UTF-16 with a byte order mark."
+        ) from None
+
+
+def parse(content: str | bytes, kind: Format = "text") -> Parsed:
+    """Text, blocks and title of a source.
+
+    Raises :class:`~pgsift.errors.InvalidDocument` for bytes in no known encoding and an unknown format, and
+    :class:`~pgsift.errors.MissingExtra` for HTML without the extra ``html``.
+    """
+    replaced = 0
+    if isinstance(content, bytes):
+        content, replaced = decode(content, kind)
+    text, cleaned = clean_text(content)
+    cleaned += replaced
+    if kind == "text":
+        return Parsed(text, _paragraphs(text), cleaned=cleaned)
+    if kind == "markdown":
+        return _markdown(text, cleaned)
+    if kind == "html":
+        from pgsift.ingest.html import parse_html
+
+        return parse_html(text, cleaned)
+    raise InvalidDocument(f"unknown format {kind!r}", hint="Use text, markdown or html.")
+
+
+def _paragraphs(text: str) -> list[Block]:
+    if "\n" not in text and "\r" not in text:
+        return [Block(0, len(text), "paragraph")] if text else []
+    blocks = []
+    position = 0
+    for match in _BLANK_LINE.finditer(text):
+        if match.start() > position:
+            blocks.append(Block(position, match.start(), "paragraph"))
+        position = match.end()
+    if position < len(text):
+        blocks.append(Block(position, len(text), "paragraph"))
+    return blocks
+
+
+def one_line(text: str | None) -> str | None:
+    """A title on one line, its white space made single blanks; ``None`` when nothing is left."""
+    return (" ".join(text.split()) or None) if text else None
+
+
+# Markdown
+
+
+@cache
+def _markdown_it() -> Any:
+    from markdown_it import MarkdownIt
+
+    # Only blocks are wanted; the text stays as it was written.
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+@cache
+def _inline() -> Any:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark")
+
+
+def _plain(source: str) -> str:
+    """The words of a heading without its markup."""
+    if not re.search(r"[`*_\[\]<>&\\!]", source) or len(source) > 2000:
+        return one_line(source) or ""
+    parts: list[str] = []
+    for token in _inline().parseInline(source)[0].children or []:
+        if token.type in ("text", "code_inline"):
+            parts.append(token.content)
+        elif token.type == "image":
+            parts.append(token.content)
+        elif token.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+    return one_line("".join(parts)) or ""
+
+
+def _markdown(text: str, cleaned: int) -> Parsed:
+    matter, offset = _front_matter(text)
+    # markdown-it counts lines as these, and gives each block as a range of them.
+    starts = [offset, *(match.end() for match in _NEWLINE.finditer(text, offset)), len(text)]
+
+    def at(line: int) -> int:
+        return starts[min(line, len(starts) - 1)]
+
+    blocks: list[Block] = [Block(0, offset, "skip")] if offset else []
+    tokens = _markdown_it().parse(text[offset:])
+    for index, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        start, end = at(token.map[0]), at(token.map[1])
+        if token.level == 1 and token.type == "list_item_open":
+            blocks.append(Block(start, end, "item"))
+        elif token.level:
+            continue
+        elif token.type == "heading_open":
+            blocks.append(Block(start, end, "heading", int(token.tag[1]), _plain(tokens[index + 1].content)))
+        elif token.type in ("fence", "code_block"):
+            blocks.append(Block(start, end, "code"))
+        elif token.type == "table_open":
+            blocks.append(Block(start, end, "table"))
+        elif token.type not in ("bullet_list_open", "ordered_list_open"):
+            blocks.append(Block(start, end, "paragraph"))
+    title = one_line(_string(matter.pop("title", None)))
+    first = next((block for block in blocks if block.kind == "heading" and block.level == 1 and block.heading), None)
+    if first is not None:
+        if title is None:
+            title = first.heading
+        position = blocks.index(first)
+        if first.heading.casefold() == title.casefold() and position == (1 if offset else 0):
+            blocks[position] = first._replace(kind="title")
+    language = _string(matter.pop("language", None) or matter.pop("lang", None))
+    license = _string(matter.pop("license", None))
+    return Parsed(text, blocks, title, matter, language, license, cleaned)
+
+
+def _string(value: object) -> str | None:
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "" else None
+
+
+def _front_matter(text: str) -> tuple[dict[str, Any], int]:
+    """The mapping at the top of a text, and where the text after it begins; ``({}, 0)`` where there is none."""
+    opening = _FENCE.match(text)
+    if opening is None:
+        return {}, 0
+    fence = opening.group(1)
+    closing = re.compile(rf"^{re.escape(fence)}[ \t]*(?:\r\n|\r|\n|\Z)", re.MULTILINE).search(
+        text.replace("\r", "\n"), opening.end(), opening.end() + _MAX_FRONT_MATTER
+    )
+    if closing is None:
+        return {}, 0
+    source = text[opening.end() : closing.start()]
+    loaded = _toml(source) if fence == "+++" else _yaml(source)
+    if not isinstance(loaded, dict):
+        return {}, 0
+    end = closing.end()
+    if text[end - 1 : end + 1] == "\r\n":
+        end += 1
+    return {str(key): value for key, value in loaded.items()}, end
+
+
+def _toml(source: str) -> object:
+    try:
+        return tomllib.loads(_NEWLINE.sub("\n", source))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+
+
+def _yaml(source: str) -> object:
+    import yaml
+
+    try:
+        # An alias can make a page of text stand for gigabytes, and front matter has no use for one.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(source, Loader=yaml.SafeLoader)):
+            return None
+        return yaml.safe_load(source)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,420 @@
+"""From documents to the JSON that ``sift.put_documents`` takes: everything of an ingest that needs no database.
+
+A :class:`Preparer` holds what one run needs to know (analyzer, chunker, whether titles are indexed). For an item it gives the
+content hash, which decides whether the document has changed, and, if it has, a :class:`Prepared`: parsed, cleaned, cut and tokenized.
+
+The content hash is a sha256 over the content as read and over everything else that what is stored depends on: title, metadata,
+access list, licence, language, dates and version as given, chunks and vectors made by the caller, format, and the versions of parser, cleaning, chunker and
+analyzer. It leaves out the source URI and ``observed_at``, so that a folder that was moved is not ingested anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pgsift.domain.analyzer import Analyzer
+from pgsift.errors import InvalidDocument, PgsiftError
+from pgsift.ingest.chunker import Chunker, Span
+from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
+from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
+from pgsift.ingest.sources import Broken, Item, Skipped
+from pgsift.models import Chunk, Document, Failure, IngestReport, PutResult
+from pgsift.vectors import as_floats
+
+#: Documents of which the states are asked, and which are prepared, together.
+GROUP_DOCUMENTS = 500
+GROUP_BYTES = 4 * 1024 * 1024
+#: Size of one call of ``sift.put_documents``; one document is never divided.
+BATCH_CHUNKS = 1000
+BATCH_BYTES = 8 * 1024 * 1024
+#: Failures listed in a report; all of them are in the dead letters.
+REPORTED_FAILURES = 100
+
+_KINDS = frozenset({"text", "abstract", "title", "section_header", "table", "figure", "reference", "claim"})
+_MAX_KEY_BYTES = 2000
+# The separators of compact JSON; without them json.dumps writes blanks.
+_COMPACT = (",", ":")
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A document ready to be stored. ``texts`` are the texts to embed, one per chunk, empty where a chunk has no vector to
+    be computed; ``vectors`` and ``hashes`` are filled in by whoever embeds."""
+
+    key: str
+    record: dict[str, Any]
+    bytes: int
+    chunks: int
+    tokens: int
+    terms_cut: int
+    cleaned: int
+    source_uri: str | None
+    texts: list[str] = field(default_factory=list)
+
+    def encode(self) -> str:
+        """The record as JSON. Raises :class:`~pgsift.errors.InvalidDocument` when it has no JSON form."""
+        try:
+            return json.dumps(self.record, ensure_ascii=False, separators=_COMPACT, allow_nan=False)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise InvalidDocument(f"the document has no JSON form: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """An item and its content hash in hexadecimal."""
+
+    item: Item
+    content_hash: str
+
+
+class Preparer:
+    """Prepares documents for one tenant. ``dimensions`` is the length of vectors given by the caller, where known."""
+
+    def __init__(
+        self, analyzer: Analyzer, chunker: Chunker, *, index_title: bool = True, dimensions: int | None = None
+    ) -> None:
+        self.analyzer = analyzer
+        self.chunker = chunker
+        self.index_title = index_title
+        self.dimensions = dimensions
+        self._settings = "\n".join((CLEANING_VERSION, chunker.name, analyzer.fingerprint, str(index_title)))
+
+    def content_hash(self, item: Item) -> str:
+        """The content hash of an item, in hexadecimal. Raises what :meth:`prepare` raises for values without JSON form."""
+        document = item.document
+        given: list[Any] = [
+            document.title, document.language, document.license, document.source_version,
+            _when(document.valid_from), _when(document.valid_to),
+            None if document.acl is None else sorted(set(document.acl)),
+            clean_json(document.metadata)[0] if document.metadata else {},
+        ]  # fmt: skip
+        if document.chunks is None:
+            given.append(parser_name(_format(document)))
+        else:
+            given.append([_chunk_identity(chunk) for chunk in document.chunks])
+        digest = hashlib.sha256(self._settings.encode())
+        digest.update(json.dumps(given, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+        text = document.text
+        digest.update(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def prepare(self, hashed: Hashed, *, embed: bool = False) -> Prepared:
+        """Parse, clean, cut and tokenize. With ``embed`` the texts to embed are noted.
+
+        Raises a :class:`~pgsift.errors.PgsiftError` when the document cannot be ingested as it is.
+        """
+        item, document = hashed.item, hashed.item.document
+        if len(document.key.encode("utf-8", "replace")) > _MAX_KEY_BYTES:
+            raise InvalidDocument(f"the key has more than {_MAX_KEY_BYTES} bytes")
+        title, cleaned = clean_text(one_line(document.title) or "")
+        cleaned += item.cleaned
+        record: dict[str, Any] = {"key": document.key, "content_hash": hashed.content_hash}
+        metadata, changes = clean_json(document.metadata) if document.metadata else ({}, 0)
+        cleaned += changes
+        language, license = document.language, document.license
+        chunks: list[dict[str, Any]]
+        if document.chunks is None:
+            kind = _format(document)
+            parsed = parse(document.text, kind)
+            cleaned += parsed.cleaned
+            title = title or parsed.title or ""
+            if parsed.metadata:
+                found, changes = clean_json(parsed.metadata)
+                metadata, cleaned = {**found, **metadata}, cleaned + changes
+            language, license = language or parsed.language, license or parsed.license
+            record["parser"] = parser_name(kind)
+            record["chunker"] = self.chunker.name
+            record["length"] = len(parsed.text)
+            chunks = self._cut(parsed, title)
+        else:
+            chunks, changes = self._given(document.chunks)
+            cleaned += changes
+            record["length"] = max((chunk["end"] for chunk in chunks), default=0)
+        if title:
+            record["title"] = title
+        if metadata:
+            record["metadata"] = metadata
+        if document.acl is not None:
+            record["acl"] = [clean_text(name)[0] for name in document.acl]
+        for name, value in (
+            ("source_uri", document.source_uri), ("source_version", document.source_version), ("language", language), ("license", license),
+            ("observed_at", _when(document.observed_at)), ("valid_from", _when(document.valid_from)), ("valid_to", _when(document.valid_to)),
+        ):  # fmt: skip
+            if value is not None:
+                record[name], changes = clean_text(value)
+                cleaned += changes
+        record["chunks"] = chunks
+        tokens, cuts = self._tokenize(chunks, title)
+        prepared = Prepared(document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri"))
+        if embed:
+            prepared.texts = ["" if "embedding" in chunk else _embedding_text(title, chunk["body"]) for chunk in chunks]
+        return prepared
+
+    def _cut(self, parsed: Parsed, title: str) -> list[dict[str, Any]]:
+        text = parsed.text
+        spans = self.chunker.chunk(text, parsed.blocks)
+        if not spans and title:
+            # A title and nothing else: it is found by its title, whose line is the body where it stands in the text.
+            block = next((block for block in parsed.blocks if block.kind == "title"), None)
+            spans = [Span(block.start, block.start + len(text[block.start : block.end].rstrip()), "title") if block else Span(0, 0, "title")]
+        chunks = []
+        for span in spans:
+            chunk: dict[str, Any] = {"body": text[span.start : span.end], "start": span.start, "end": span.end}
+            if span.kind != "text":
+                chunk["kind"] = span.kind
+            if span.section:
+                chunk["section"] = list(span.section)
+            chunks.append(chunk)
+        return chunks
+
+    def _given(self, given: Sequence[Chunk]) -> tuple[list[dict[str, Any]], int]:
+        chunks = []
+        cleaned = 0
+        for number, source in enumerate(given):
+            body, changes = clean_text(source.body)
+            cleaned += changes
+            if source.kind not in _KINDS:
+                raise InvalidDocument(f"chunk {number} has the unknown kind {source.kind!r}", hint=f"Kinds are {', '.join(sorted(_KINDS))}.")
+            start = source.start or 0
+            end = source.end if source.end is not None else start + len(body)
+            if start < 0 or end < start:
+                raise InvalidDocument(f"chunk {number} spans the characters {start} to {end}")
+            chunk: dict[str, Any] = {"body": body, "kind": source.kind, "start": start, "end": end}
+            for name, values in (("section", source.section), ("entities", source.entities)):
+                if values:
+                    pairs = [clean_text(value) for value in values]
+                    chunk[name] = [value for value, _ in pairs]
+                    cleaned += sum(changes for _, changes in pairs)
+            if source.page is not None:
+                chunk["page"] = source.page
+            if source.embedding is not None:
+                chunk["embedding"] = as_floats(source.embedding, dimensions=self.dimensions)
+            chunks.append(chunk)
+        return chunks, cleaned
+
+    def _tokenize(self, chunks: list[dict[str, Any]], title: str) -> tuple[int, int]:
+        """Fill in the tokens of each chunk; the number of all tokens, and of those cut."""
+        analyze = self.analyzer.analyze
+        total = cuts = 0
+        for position, chunk in enumerate(chunks):
+            if chunk.get("kind") == "title" and chunk["body"]:
+                analysis = analyze(title or chunk["body"])
+                tokens = analysis.tokens
+            else:
+                analysis = analyze(chunk["body"])
+                tokens = analysis.tokens
+                if position == 0 and title and self.index_title:
+                    first = analyze(title)
+                    tokens = first.tokens + tokens
+                    cuts += first.cuts
+            chunk["tokens"] = " ".join(tokens)
+            total += len(tokens)
+            cuts += analysis.cuts
+        return total, cuts
+
+
+def _format(document: Document) -> Format:
+    if document.format not in ("text", "markdown", "html"):
+        raise InvalidDocument(f"unknown format {document.format!r}", hint="Use text, markdown or html.")
+    return document.format  # type: ignore[return-value]
+
+
+def _when(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return str(value.isoformat())
+
+
+def _chunk_identity(chunk: Chunk) -> list[Any]:
+    vector = None if chunk.embedding is None else hashlib.sha256(repr(as_floats(chunk.embedding)).encode()).hexdigest()
+    return [chunk.body, chunk.kind, list(chunk.section), chunk.page, chunk.start, chunk.end, vector, sorted(chunk.entities)]
+
+
+def _embedding_text(title: str, body: str) -> str:
+    from pgsift.embed import embedding_text
+
+    return embedding_text(title or None, body)
+
+
+def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[list[Item]]:
+    """Items in groups of bounded size. Broken sources, repeated keys and skipped files are noted in the tally as they
+    come; a group may be empty, so that what was noted is dealt with in time."""
+    group: list[Item] = []
+    size = 0
+    seen: set[str] = set()
+    for found in stream:
+        if isinstance(found, Skipped):
+            tally.skipped[found.reason] = tally.skipped.get(found.reason, 0) + 1
+            continue
+        if isinstance(found, Broken):
+            tally.fail(found.key, found.source_uri, found.stage, found.reason, found.bytes)
+            if found.key is not None:
+                tally.keys.add(found.key)
+            if len(tally.pending) >= GROUP_DOCUMENTS:
+                yield group
+                group, size = [], 0
+            continue
+        document = found.document
+        if document.key in seen:
+            tally.fail(document.key, document.source_uri, "read", "the key occurs twice in this run; the first document was kept", found.bytes)
+            continue
+        seen.add(document.key)
+        tally.keys.add(document.key)
+        group.append(found)
+        size += found.bytes
+        if len(group) >= GROUP_DOCUMENTS or size >= GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    yield group
+
+
+def hash_group(preparer: Preparer, group: Iterable[Item], tally: Tally) -> list[Hashed]:
+    """The content hash of each item; items that have none are noted as failures."""
+    hashed = []
+    for item in group:
+        try:
+            hashed.append(Hashed(item, preparer.content_hash(item)))
+        except (PgsiftError, RecursionError) as error:
+            tally.fail(item.document.key, item.document.source_uri, "parse", reason(error), item.bytes)
+    return hashed
+
+
+def prepare_group(preparer: Preparer, group: Iterable[Hashed], tally: Tally, *, embed: bool) -> list[Prepared]:
+    """The changed documents of a group, prepared; those that cannot be are noted as failures."""
+    result = []
+    for hashed in group:
+        try:
+            result.append(preparer.prepare(hashed, embed=embed))
+        except (PgsiftError, RecursionError) as error:
+            document = hashed.item.document
+            tally.fail(document.key, document.source_uri, "parse", reason(error), hashed.item.bytes)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents of one call of ``sift.put_documents``, with their JSON."""
+
+    documents: list[Prepared]
+    encoded: list[str]
+
+    @property
+    def json(self) -> str:
+        """The JSON array of all documents."""
+        return "[" + ",".join(self.encoded) + "]"
+
+    def halves(self) -> Iterator[Batch]:
+        """The same documents in two batches."""
+        middle = len(self.documents) // 2
+        yield Batch(self.documents[:middle], self.encoded[:middle])
+        yield Batch(self.documents[middle:], self.encoded[middle:])
+
+
+def batches(documents: Iterable[Prepared], tally: Tally) -> Iterator[Batch]:
+    """Batches of bounded size; a document that cannot be encoded is noted as a failure."""
+    batch = Batch([], [])
+    chunks = size = 0
+    for document in documents:
+        try:
+            text = document.encode()
+        except PgsiftError as error:
+            tally.fail(document.key, document.source_uri, "store", reason(error), document.bytes)
+            continue
+        if batch.documents and (chunks + document.chunks > BATCH_CHUNKS or size + len(text) > BATCH_BYTES):
+            yield batch
+            batch = Batch([], [])
+            chunks = size = 0
+        batch.documents.append(document)
+        batch.encoded.append(text)
+        chunks += document.chunks
+        size += len(text)
+    if batch.documents:
+        yield batch
+
+
+def reason(error: BaseException) -> str:
+    """One line on why a source failed."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, PgsiftError):
+        return clean_text(f"{error.message}. {error.hint}" if error.hint else error.message)[0]
+    return clean_text(f"{type(error).__name__}: {error}")[0]
+
+
+class Tally:
+    """What a run has done so far. ``pending`` are failures not yet in the dead letters; ``keys`` are all keys met."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.counts = dict.fromkeys(("created", "replaced", "updated", "unchanged", "failed", "deleted", "empty"), 0)
+        self.skipped: dict[str, int] = {}
+        self.keys: set[str] = set()
+        self.pending: list[Failure] = []
+        self.failures: list[Failure] = []
+        self.chunks = self.tokens = self.terms_cut = self.cleaned = 0
+        self.vectors_computed = self.vectors_reused = 0
+        self.bytes = 0
+        self.stored_chunks_since_fold = 0
+
+    @property
+    def documents(self) -> int:
+        """Documents dealt with, failures included."""
+        return sum(self.counts[name] for name in ("created", "replaced", "updated", "unchanged", "failed"))
+
+    def fail(self, key: str | None, source_uri: str | None, stage: str, why: str, size: int = 0) -> None:
+        """Note a source that could not be ingested."""
+        failure = Failure(None if key is None else clean_text(key)[0], source_uri, stage, why)
+        self.pending.append(failure)
+        self.counts["failed"] += 1
+        self.bytes += size
+        if len(self.failures) < REPORTED_FAILURES:
+            self.failures.append(failure)
+
+    def unchanged(self, item: Item) -> None:
+        """Note a document that is stored as it is."""
+        self.counts["unchanged"] += 1
+        self.bytes += item.bytes
+
+    def stored(self, documents: Sequence[Prepared], results: Sequence[PutResult]) -> None:
+        """Note what became of a batch."""
+        by_key = {document.key: document for document in documents}
+        for result in results:
+            document = by_key[result.key]
+            self.counts[result.status] += 1
+            self.bytes += document.bytes
+            if result.status in ("created", "replaced"):
+                self.chunks += document.chunks
+                self.stored_chunks_since_fold += document.chunks
+                self.tokens += document.tokens
+                self.terms_cut += document.terms_cut
+                self.cleaned += document.cleaned
+                self.counts["empty"] += document.chunks == 0
+
+    def report(self, tenant: str, run_id: int | None) -> IngestReport:
+        """The report of the run so far."""
+        return IngestReport(
+            tenant,
+            run_id,
+            **self.counts,
+            skipped=dict(sorted(self.skipped.items())),
+            chunks=self.chunks,
+            tokens=self.tokens,
+            terms_cut=self.terms_cut,
+            characters_cleaned=self.cleaned,
+            vectors_computed=self.vectors_computed,
+            vectors_reused=self.vectors_reused,
+            bytes=self.bytes,
+            seconds=time.monotonic() - self.started,
+            failures=tuple(self.failures),
+        )
+
+
+def states_by_key(states: Iterable[Any]) -> Mapping[str, Any]:
+    """Document states by their key."""
+    return {state.key: state for state in states}

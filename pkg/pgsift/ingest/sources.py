@@ -1,0 +1,360 @@
+"""Sources of documents: files, folders, JSON lines, standard input, and documents made by the caller.
+
+:func:`read` turns any of them into a stream of :class:`Item`, :class:`Broken` and :class:`Skipped`, and never stops for one bad file.
+
+The key of a file is its path relative to the root it was found under (the folder given, or the folder of the file given), with ``/`` on
+every system, after the prefix. The key of a JSON line is its ``id`` after the prefix; of a file found in a folder it is the file's key, ``#``
+and the ``id``, since several files of a folder may count from 1. A byte of a file name that is not UTF-8 is written ``\\xNN``.
+
+A JSON line is an object with ``id`` (or ``key``, ``_id``) and ``text``, and optionally ``title``, ``metadata``, ``acl``, ``format``, ``source_uri``,
+``source_version``, ``language``, ``license``, ``observed_at``, ``valid_from``, ``valid_to``. Other members are taken into the metadata,
+except those whose name looks like a misspelt ``acl``: they are refused, lest a slip publishes a document.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, get_args
+
+from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
+from pgsift.ingest.cleaning import clean_file_name, clean_text
+from pgsift.ingest.parsers import EXTENSIONS, Format
+from pgsift.models import Chunk, Document
+
+#: What :func:`read` takes: a path, ``"-"`` for standard input, a document or its mapping, or an iterable of these.
+Source = str | os.PathLike[str] | Document | Mapping[str, Any]
+
+JSON_LINES = frozenset({".jsonl", ".ndjson"})
+#: A file, and a JSON line, over this many bytes is not read.
+MAX_BYTES = 64 * 1024 * 1024
+
+_FORMATS = frozenset(get_args(Format))
+_MEMBERS = frozenset(Document.__dataclass_fields__)
+_ACCESS = re.compile(r"_*(acls?|acces|allow|principal|permission|visib|grant|readers?|groups?|roles?)", re.IGNORECASE)
+_TEXT_MEMBERS = ("title", "format", "source_uri", "source_version", "language", "license", "observed_at", "valid_from", "valid_to")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document as read, with the number of bytes read for it and the characters cleaned from its key."""
+
+    document: Document
+    bytes: int
+    cleaned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A source that could not be read, for the dead letters."""
+
+    key: str | None
+    source_uri: str | None
+    reason: str
+    bytes: int = 0
+    stage: str = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file of a folder that was left alone: ``hidden``, ``symlink``, or its extension."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How sources are read. ``format`` and ``key`` are for standard input; ``acl`` is for documents that bring none."""
+
+    prefix: str = ""
+    format: str | None = None
+    key: str | None = None
+    acl: tuple[str, ...] | None = None
+    max_bytes: int = MAX_BYTES
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.format not in _FORMATS | {"jsonl"}:
+            raise InvalidArgument(f"unknown format {self.format!r}", hint="Use text, markdown, html or jsonl.")
+
+
+def roots(sources: Source | Iterable[Source]) -> list[Path]:
+    """The folders among the sources."""
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    if isinstance(sources, list | tuple):
+        return [Path(s) for s in sources if isinstance(s, str | os.PathLike) and s != "-" and Path(s).is_dir()]
+    return []
+
+
+def describe(sources: Source | Iterable[Source]) -> str:
+    """A short name of the sources, for the record of a run."""
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    if isinstance(sources, list | tuple):
+        names = [os.fspath(s) if isinstance(s, str | os.PathLike) else "documents" for s in sources[:20]]
+        return clean_file_name(", ".join(dict.fromkeys(names)))[0][:1000]
+    return "documents"
+
+
+def total_bytes(sources: Source | Iterable[Source]) -> int | None:
+    """Bytes of the files that will be read; ``None`` where they cannot be known beforehand."""
+    if isinstance(sources, str | os.PathLike):
+        sources = [sources]
+    if not isinstance(sources, list | tuple):
+        return None
+    total = 0
+    for source in sources:
+        if not isinstance(source, str | os.PathLike) or source == "-":
+            return None
+        path = Path(source)
+        found = _walk(path) if path.is_dir() else [path]
+        for file in found:
+            if isinstance(file, Path):
+                try:
+                    total += file.stat().st_size
+                except OSError:
+                    continue
+    return total
+
+
+def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Item | Broken | Skipped]:
+    """Every document of the sources, in a fixed order.
+
+    Raises :class:`~pgsift.errors.InvalidArgument` when a path given does not exist; what is wrong with a file found under
+    it, or with one document, is a :class:`Broken`.
+    """
+    if isinstance(sources, str | os.PathLike | Document | Mapping):
+        sources = [sources]
+    for source in sources:
+        if isinstance(source, Document | Mapping):
+            yield _given(source, options)
+        elif isinstance(source, str | os.PathLike):
+            yield from _path(os.fspath(source), options)
+        else:
+            raise InvalidArgument(
+                f"a source is a path, '-' or a Document, not {type(source).__name__}", hint="See pgsift.ingest.sources."
+            )
+
+
+def _path(name: str, options: Options) -> Iterator[Item | Broken | Skipped]:
+    if name == "-":
+        yield from _stream(sys.stdin.buffer, options)
+        return
+    path = Path(name)
+    if path.is_dir():
+        for found in _walk(path):
+            if isinstance(found, Path):
+                yield from _file(found, path, options, in_folder=True)
+            else:
+                yield found
+    elif path.exists():
+        yield from _file(path, path.parent, options)
+    else:
+        raise InvalidArgument(
+            f"there is no file or folder {clean_file_name(name)[0]!r}", hint="Paths are relative to the current directory."
+        )
+
+
+def _walk(root: Path) -> Iterator[Path | Skipped | Broken]:
+    """Files of a folder at every depth, sorted by name; a linked folder is not entered, so there are no circles."""
+    try:
+        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Broken(clean_file_name(root.name)[0], _uri(root), f"the folder cannot be read: {error.strerror}")
+        return
+    for entry in entries:
+        if entry.name.startswith("."):
+            yield Skipped("hidden")
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path))
+        elif entry.is_dir():
+            yield Skipped("symlink")
+        else:
+            path = Path(entry.path)
+            suffix = path.suffix.lower()
+            if suffix in EXTENSIONS or suffix in JSON_LINES:
+                yield path
+            else:
+                yield Skipped(clean_text(clean_file_name(suffix)[0])[0] or "no extension")
+
+
+def _uri(path: Path) -> str:
+    return clean_text(path.absolute().as_uri())[0]
+
+
+def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) -> Iterator[Item | Broken]:
+    name, cleaned = clean_file_name(path.relative_to(root).as_posix())
+    key = options.prefix + name
+    uri = _uri(path)
+    suffix = path.suffix.lower()
+    try:
+        if suffix in JSON_LINES or options.format == "jsonl":
+            with path.open("rb") as lines:
+                yield from _lines(lines, name, replace(options, prefix=f"{key}#") if in_folder else options)
+            return
+        if not path.is_file():
+            raise InvalidDocument("not a regular file")
+        if path.stat().st_size > options.max_bytes:
+            raise InvalidDocument(f"the file has more than {options.max_bytes:,} bytes")
+        content = path.read_bytes()
+    except OSError as error:
+        yield Broken(key, uri, f"the file cannot be read: {error.strerror or error}")
+        return
+    except InvalidDocument as error:
+        yield Broken(key, uri, error.message)
+        return
+    kind = options.format or EXTENSIONS.get(suffix, "text")
+    yield Item(Document(key, content, kind, acl=options.acl, source_uri=uri), len(content), cleaned)
+
+
+def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
+    if options.format == "jsonl":
+        yield from _lines(stream, "-", options)
+        return
+    content = stream.read(options.max_bytes + 1)
+    key = options.prefix + (options.key or "stdin")
+    if len(content) > options.max_bytes:
+        yield Broken(key, None, f"standard input has more than {options.max_bytes:,} bytes")
+    else:
+        yield Item(Document(key, content, options.format or "text", acl=options.acl), len(content))
+
+
+def _lines(stream: IO[bytes], name: str, options: Options) -> Iterator[Item | Broken]:
+    number = 0
+    while line := stream.readline(options.max_bytes + 1):
+        number += 1
+        length = len(line)
+        place = f"{name}:{number}"
+        if length > options.max_bytes and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(options.max_bytes)
+                length += len(line)
+            yield Broken(place, None, f"the line has more than {options.max_bytes:,} bytes", length)
+            continue
+        if number == 1 and line.startswith(b"\xef\xbb\xbf"):
+            line = line[3:]
+        if not line.strip():
+            continue
+        try:
+            yield _line(line, length, options)
+        except (ValueError, RecursionError) as error:
+            # RecursionError: nested too deeply. ValueError: not JSON, not UTF-8, or a number of too many digits.
+            yield Broken(place, None, f"the line is not JSON: {_short(error)}", length)
+        except PgsiftError as error:
+            yield Broken(place, None, error.message, length)
+
+
+def _short(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8: {error.reason} at byte {error.start}"
+    return clean_text(str(error))[0][:300]
+
+
+def _line(line: bytes, length: int, options: Options) -> Item:
+    record = json.loads(line.decode("utf-8"))
+    if not isinstance(record, dict):
+        raise InvalidDocument("the line is not a JSON object")
+    key = next((record.pop(name) for name in ("id", "key", "_id") if record.get(name) is not None), None)
+    if isinstance(key, int) and not isinstance(key, bool):
+        key = str(key)
+    if not isinstance(key, str) or not key:
+        raise InvalidDocument("the line has no id: a string or an integer")
+    item = _given(record | {"key": key}, options)
+    if isinstance(item, Broken):
+        raise InvalidDocument(f"document {key[:200]!r}: {item.reason}")
+    return replace(item, bytes=length)
+
+
+def _given(source: Document | Mapping[str, Any], options: Options) -> Item | Broken:
+    """A document made by the caller, checked and with the prefix and the default access filled in."""
+    uri = None
+    key: Any = None
+    try:
+        if isinstance(source, Document):
+            document = source
+        else:
+            key = source.get("key")
+            document = document_of(source)
+        key, uri = document.key, document.source_uri
+        name, cleaned = clean_text(key)
+        if not name:
+            raise InvalidDocument("the key is empty")
+        acl = document.acl if document.acl is not None else options.acl
+        document = replace(document, key=options.prefix + name, acl=acl)
+        return Item(document, len(document.text), cleaned)
+    except PgsiftError as error:
+        return Broken(key if isinstance(key, str) else None, uri, error.message)
+
+
+def document_of(source: Mapping[str, Any]) -> Document:
+    """The document a mapping describes: the fields of :class:`~pgsift.models.Document`, ``chunks`` as mappings or
+    :class:`~pgsift.models.Chunk`.
+
+    Raises :class:`~pgsift.errors.InvalidDocument` naming the member that is missing, unknown or of the wrong type.
+    """
+    values: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for name, value in source.items():
+        if name in _MEMBERS:
+            if value is not None:
+                values[name] = value
+        elif _ACCESS.match(str(name)):
+            raise InvalidDocument(
+                f"unknown member {str(name)[:100]!r}", hint="Who may see a document is said by acl, a list of principals."
+            )
+        else:
+            extra[str(name)] = value
+    key = values.pop("key", None)
+    if not isinstance(key, str) or not key:
+        raise InvalidDocument("the document has no key: a string that is not empty")
+    for name in _TEXT_MEMBERS:
+        value = values.get(name)
+        if value is not None and not isinstance(value, str) and not hasattr(value, "isoformat"):
+            if isinstance(value, int | float) and name in ("title", "source_version"):
+                values[name] = str(value)
+            else:
+                raise InvalidDocument(f"{name} must be a string, not {type(value).__name__}")
+    text = values.get("text", "")
+    if not isinstance(text, str | bytes):
+        raise InvalidDocument(f"text must be a string, not {type(text).__name__}")
+    metadata = values.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        raise InvalidDocument("metadata must be an object")
+    if extra:
+        values["metadata"] = {**extra, **metadata}
+    if "acl" in values:
+        values["acl"] = checked_acl(values["acl"])
+    if "chunks" in values:
+        values["chunks"] = tuple(_chunk(chunk) for chunk in values["chunks"])
+    if values.get("format", "text") not in _FORMATS:
+        raise InvalidDocument(f"unknown format {values['format']!r}", hint="Use text, markdown or html.")
+    return Document(key, **values)
+
+
+def checked_acl(acl: Any) -> tuple[str, ...]:
+    """An access list as a tuple of names, or :class:`~pgsift.errors.InvalidDocument`."""
+    if isinstance(acl, str) or not isinstance(acl, Iterable):
+        raise InvalidDocument("acl must be a list of principals", hint='For example ["group:hr", "user:1042"].')
+    names = tuple(acl)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidDocument("acl must be a list of strings")
+    return names
+
+
+def _chunk(chunk: Any) -> Chunk:
+    if isinstance(chunk, Chunk):
+        return chunk
+    if not isinstance(chunk, Mapping):
+        raise InvalidDocument(f"a chunk must be an object, not {type(chunk).__name__}")
+    known = Chunk.__dataclass_fields__
+    unknown = sorted(str(name) for name in chunk if name not in known)
+    if unknown:
+        raise InvalidDocument(f"unknown member {unknown[0][:100]!r} of a chunk", hint=f"Members are {', '.join(known)}.")
+    if not isinstance(chunk.get("body"), str):
+        raise InvalidDocument("a chunk has no body: a string")
+    return Chunk(**{name: value for name, value in chunk.items() if value is not None})

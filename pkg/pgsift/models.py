@@ -1,0 +1,374 @@
+"""What the library takes and gives: frozen dataclasses, each with ``to_dict()`` that is ready for JSON.
+
+Rows of SQL functions have the names and the order of the function's columns; :mod:`pgsift._calls` builds the
+column lists of its statements from them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, overload
+
+Mode = Literal["hybrid", "lexical", "dense"]
+Status = Literal["created", "replaced", "updated", "unchanged"]
+
+
+class Record:
+    """Base of the dataclasses below."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by name, with dates in ISO 8601, sequences as lists and nested records as dictionaries."""
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record | SearchResult):
+        return value.to_dict()
+    if isinstance(value, datetime.datetime | datetime.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+# What goes in
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk(Record):
+    """A chunk made by the caller. ``start`` and ``end`` count characters of the document's text; left out, the chunk
+    is taken to start at 0."""
+
+    body: str
+    kind: str = "text"
+    section: Sequence[str] = ()
+    page: int | None = None
+    start: int | None = None
+    end: int | None = None
+    #: A vector of the model named in the call: numbers, a numpy array, or a value of pgvector's Python package.
+    embedding: Any = None
+    entities: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document(Record):
+    """A document to ingest: its stable key, its content, and what is known about it.
+
+    ``text`` is parsed as ``format`` says (``text``, ``markdown`` or ``html``; bytes are decoded) and cut by the chunker, unless
+    ``chunks`` are given. ``acl`` lists the principals who may see it; ``None`` leaves a stored document's access as it is
+    and gives a new one the tenant's default; ``()`` is nobody but writers.
+    """
+
+    key: str
+    text: str | bytes = ""
+    format: str = "text"
+    title: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    acl: Sequence[str] | None = None
+    source_uri: str | None = None
+    source_version: str | None = None
+    language: str | None = None
+    license: str | None = None
+    observed_at: datetime.datetime | str | None = None
+    valid_from: datetime.datetime | str | None = None
+    valid_to: datetime.datetime | str | None = None
+    chunks: Sequence[Chunk] | None = None
+
+
+# What comes out
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Record):
+    """One row of a search, with every raw number. ``section`` is the path of headings; ``char_start`` and
+    ``char_end`` are where ``body`` stands in the document's text; ``duplicates`` counts the identical texts it stands for."""
+
+    rank: int
+    score: float
+    lexical_rank: int | None
+    lexical_score: float | None
+    dense_rank: int | None
+    distance: float | None
+    chunk_id: int
+    document_id: int
+    key: str
+    title: str | None
+    kind: str
+    section: str | None
+    page: int | None
+    char_start: int
+    char_end: int
+    document_version: int
+    body: str
+    metadata: Mapping[str, Any]
+    duplicates: int
+    legs: str
+    dense_path: str | None
+
+
+class SearchResult(Sequence[Hit]):
+    """The hits of a search, best first, and how they were found.
+
+    ``legs`` names the rankings that took part, joined by ``+`` as the database gives them (``None`` when there is no hit);
+    ``dense_path`` says how the dense leg ran (``exact``, ``hnsw``, ``hnsw+exact``); ``warnings`` are sentences for people: terms that were
+    dropped, a leg that did not run.
+    """
+
+    __slots__ = ("dense_path", "hits", "legs", "mode", "query", "warnings")
+
+    def __init__(
+        self, hits: Sequence[Hit], *, query: str | None = None, mode: str = "hybrid", warnings: Sequence[str] = ()
+    ) -> None:
+        self.hits = tuple(hits)
+        self.query = query
+        self.mode = mode
+        self.legs = self.hits[0].legs if self.hits else None
+        self.dense_path = self.hits[0].dense_path if self.hits else None
+        self.warnings = tuple(warnings)
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SearchResult):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<SearchResult of {len(self.hits)} hits, legs {self.legs}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Query, mode, legs, path, warnings and hits, ready for JSON."""
+        return {
+            "query": self.query,
+            "mode": self.mode,
+            "legs": self.legs,
+            "dense_path": self.dense_path,
+            "warnings": list(self.warnings),
+            "hits": [hit.to_dict() for hit in self.hits],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant(Record):
+    """A tenant with its analyzer, ranking defaults, default principals and active embedding model."""
+
+    tenant: str
+    analyzer: str
+    analyzer_fingerprint: str
+    k1: float
+    b: float
+    rrf_k: float
+    depth: int
+    index_title: str
+    default_principals: Sequence[str] | None
+    model: str | None
+    created_at: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PutResult(Record):
+    """What became of one document of a batch."""
+
+    key: str
+    status: Status
+    document_id: int
+    version: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteResult(Record):
+    """Whether there was a document of this key to delete."""
+
+    key: str
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AccessResult(Record):
+    """Whether the access of this document became another."""
+
+    key: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentState(Record):
+    """What is stored of a document: ``content_hash`` in hexadecimal, chunks, and chunks without a vector of the model."""
+
+    key: str
+    content_hash: str
+    version: int
+    chunks: int
+    missing_vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo(Record):
+    """A stored document. ``length`` counts characters; ``visible_to`` is told to applications and writers only."""
+
+    key: str
+    title: str | None
+    version: int
+    chunks: int
+    length: int
+    source_uri: str | None
+    source_version: str | None
+    language: str | None
+    license: str | None
+    metadata: Mapping[str, Any]
+    observed_at: datetime.datetime
+    updated_at: datetime.datetime
+    visible_to: Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter(Record):
+    """A source that could not be ingested: the stage that failed (read, parse, chunk, embed, store), and why."""
+
+    dead_letter_id: int
+    run_id: int | None
+    key: str | None
+    source_uri: str | None
+    stage: str
+    reason: str
+    created_at: datetime.datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stats(Record):
+    """The size of a tenant's corpus. ``indexed_chunks`` is N of BM25, ``average_length`` its avgdl, in tokens;
+    ``vectors`` counts vectors by model; ``pending_rows`` counts rows of corpus statistics waiting to be folded."""
+
+    documents: int
+    chunks: int
+    indexed_chunks: int
+    total_length: int
+    average_length: float
+    access_lists: int
+    dead_letters: int
+    vectors: Mapping[str, int]
+    pending_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Record):
+    """A source that was not ingested, as recorded in the dead letters."""
+
+    key: str | None
+    source_uri: str | None
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Record):
+    """How far an ingest is. ``phase`` is ``read``, ``embed``, ``store`` or ``fold``; ``documents``, ``chunks`` and ``bytes`` count what is
+    done; ``total_bytes`` is known for files and folders only."""
+
+    phase: str
+    documents: int
+    chunks: int
+    bytes: int
+    total_bytes: int | None
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport(Record):
+    """What an ingest did.
+
+    Documents: ``created``, ``replaced``, ``updated``, ``unchanged``, ``failed`` (see ``failures``: the first 100 of them),
+    ``deleted`` (gone from a synchronized folder), ``empty`` (stored without a chunk). ``skipped`` counts files left alone, by reason:
+    ``hidden``, ``symlink``, or the extension. ``chunks`` and ``tokens`` are those of created and replaced documents. ``terms_cut`` counts tokens cut at 256 bytes,
+    ``characters_cleaned`` characters PostgreSQL cannot hold. Of the vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known.
+    """
+
+    tenant: str
+    run_id: int | None
+    created: int = 0
+    replaced: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    deleted: int = 0
+    empty: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    chunks: int = 0
+    tokens: int = 0
+    terms_cut: int = 0
+    characters_cleaned: int = 0
+    vectors_computed: int = 0
+    vectors_reused: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    failures: Sequence[Failure] = ()
+
+    @property
+    def documents(self) -> int:
+        """Documents that are stored now: created, replaced, updated and unchanged."""
+        return self.created + self.replaced + self.updated + self.unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Record):
+    """A registered embedding model. ``lexical_weight`` and ``dense_weight`` are its weights in fusion, unless tenant or call says
+    otherwise."""
+
+    model: str
+    revision: str
+    dimensions: int
+    metric: str
+    precision: str
+    query_prefix: str
+    document_prefix: str
+    lexical_weight: float
+    dense_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm(Record):
+    """A term of a query, or a word of it that was left out (``kept`` is false) for a ``reason``."""
+
+    term: str
+    kept: bool
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkText(Record):
+    """A chunk that has no vector of a model yet, with what is embedded of it."""
+
+    chunk_id: int
+    title: str | None
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoldResult(Record):
+    """Rows of statistics of a tenant before and after they were folded."""
+
+    tenant_name: str
+    rows_before: int
+    rows_after: int

@@ -1,0 +1,541 @@
+"""The store, asynchronously. :mod:`pgsift.store` is generated from this module and does the same without ``await``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+from psycopg_pool import AsyncConnectionPool
+
+from pgsift import _calls
+from pgsift._calls import Call
+from pgsift._concurrency import run_in_thread
+from pgsift._ingest_async import AsyncIngest
+from pgsift.embed import Embedder, is_embeddable
+from pgsift.errors import InvalidArgument, SchemaVersionMismatch, ServerUnavailable, UnknownTenant, translated
+from pgsift.ingest.chunker import DEFAULT_TARGET
+from pgsift.ingest.sources import Source
+from pgsift.models import (
+    AccessResult,
+    DeadLetter,
+    DeleteResult,
+    Document,
+    DocumentInfo,
+    DocumentState,
+    FoldResult,
+    Hit,
+    IngestReport,
+    Model,
+    Progress,
+    PutResult,
+    QueryTerm,
+    SearchResult,
+    Stats,
+    Tenant,
+)
+
+T = TypeVar("T")
+
+#: The tenant that is made on the embedded server, whose documents are for everybody there.
+DEFAULT_TENANT = "default"
+
+
+class AsyncStore:
+    """A pgsift store: on a DSN, on the application's own connection or pool, or on the embedded server.
+
+    ``AsyncStore(dsn)`` opens one connection when it is first needed, and again when it was lost; every call is a
+    transaction of its own. Without ``dsn`` the environment variable ``PGSIFT_DSN`` is read, and without that the embedded
+    server of ``home`` is started, its schema upgraded, and a tenant ``default`` made whose documents are visible to
+    ``public``.
+
+    ``AsyncStore(connection=c)`` works on a connection of the caller's, within the caller's transaction: it never commits, never
+    rolls back what it did not begin, and leaves no setting behind. ``AsyncStore(pool=p)`` takes a connection from the
+    pool for each call, and is the one to share between tasks or threads.
+
+    Only functions of the schema ``sift`` are called, without session state or prepared statements, so a
+    connection pooler in transaction mode may stand in between. ``embedder`` is used by :meth:`search`, :meth:`ingest` and
+    :meth:`put_documents` unless they are given another.
+
+    The schema must be of the version this package was written for; otherwise the first call raises
+    :class:`~pgsift.errors.SchemaVersionMismatch`, whose hint is the command to run.
+    """
+
+    def __init__(
+        self,
+        dsn: str | None = None,
+        *,
+        connection: AsyncConnection[Any] | None = None,
+        pool: AsyncConnectionPool[Any] | None = None,
+        home: str | os.PathLike[str] | None = None,
+        embedder: Embedder | None = None,
+        prepare_threshold: int | None = None,
+    ) -> None:
+        if sum(given is not None for given in (dsn, connection, pool)) > 1:
+            raise InvalidArgument("dsn, connection and pool exclude each other", hint="Pass one of them, or none.")
+        if connection is not None and not isinstance(connection, AsyncConnection):
+            raise InvalidArgument(
+                f"connection must be a psycopg.AsyncConnection, not {type(connection).__name__}",
+                hint="Store takes psycopg.Connection, AsyncStore takes psycopg.AsyncConnection.",
+            )
+        if pool is not None and not isinstance(pool, AsyncConnectionPool):
+            raise InvalidArgument(f"pool must be a psycopg_pool.AsyncConnectionPool, not {type(pool).__name__}")
+        if dsn is None and connection is None and pool is None and home is None:
+            dsn = os.environ.get("PGSIFT_DSN") or None
+        self.embedder = embedder
+        self._dsn = dsn
+        self._home = home
+        self._embedded = dsn is None and connection is None and pool is None
+        self._prepare_threshold = prepare_threshold
+        self._borrowed = connection
+        self._pool = pool
+        self._own: AsyncConnection[Any] | None = None
+        self._checked = False
+
+    async def __aenter__(self) -> AsyncStore:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        if self._borrowed is not None:
+            return "<AsyncStore on a connection>"
+        if self._pool is not None:
+            return "<AsyncStore on a pool>"
+        return "<AsyncStore on the embedded server>" if self._embedded else "<AsyncStore on a DSN>"
+
+    async def close(self) -> None:
+        """Close the store's own connection; one that was passed in stays as it is."""
+        own, self._own = self._own, None
+        if own is not None:
+            await own.close()
+
+    @property
+    def owns_transactions(self) -> bool:
+        """Whether the store commits its calls itself; false on the caller's connection."""
+        return self._borrowed is None
+
+    # Connections
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection to call on, with database errors of the block translated."""
+        with translated():
+            if self._borrowed is not None:
+                await self._check(self._borrowed)
+                yield self._borrowed
+            elif self._pool is not None:
+                async with self._pool.connection() as connection:
+                    await self._check(connection)
+                    yield connection
+            else:
+                connection = await self._opened()
+                await self._check(connection)
+                yield connection
+
+    async def _opened(self) -> AsyncConnection[Any]:
+        if self._own is not None and not self._own.closed and not self._own.broken:
+            return self._own
+        if self._embedded:
+            self._dsn = await run_in_thread(_start_embedded, self._home)
+        assert self._dsn is not None
+        try:
+            parameters = conninfo_to_dict(self._dsn)
+        except psycopg.ProgrammingError as error:
+            raise InvalidArgument(
+                f"not a connection string: {error}", hint="For example postgresql://user@host/database."
+            ) from None
+        parameters.setdefault("fallback_application_name", "pgsift")
+        try:
+            self._own = await AsyncConnection.connect(
+                make_conninfo("", **parameters), autocommit=True, prepare_threshold=self._prepare_threshold
+            )
+        except psycopg.OperationalError as error:
+            raise ServerUnavailable(
+                str(error).strip(), hint="Check that the server runs and that --dsn or PGSIFT_DSN names it."
+            ) from error
+        return self._own
+
+    async def _check(self, connection: AsyncConnection[Any]) -> None:
+        """Refuse a schema of another version, once per store; on the embedded server make the default tenant."""
+        if self._checked:
+            return
+        from pgsift.schema import expected_version
+
+        expected = expected_version()
+        installed = (await _fetch(connection, _calls.schema_installed()))[0]
+        present = (await _fetch(connection, _calls.schema_version()))[0] if installed else None
+        if present != expected:
+            dsn = connection.info.dsn  # has no password in it
+            if present is not None and present > expected:
+                raise SchemaVersionMismatch(
+                    f"the schema is at revision {present}, later than {expected}, which this version of pgsift works with",
+                    hint="Run: pip install --upgrade pgsift",
+                )
+            raise SchemaVersionMismatch(
+                f"the schema is at revision {present}, this version of pgsift needs {expected}"
+                if present
+                else "pgsift is not installed in this database",
+                hint=f"Run: pgsift db upgrade --dsn {_shell_quoted(dsn)}",
+            )
+        if self._embedded:
+            tenants = await _fetch(connection, _calls.list_tenants())
+            if not any(tenant.tenant == DEFAULT_TENANT for tenant in tenants):
+                # Another process may be doing the same.
+                await _fetch(
+                    connection,
+                    _calls.create_tenant(
+                        DEFAULT_TENANT, analyzer="english", k1=1.2, b=0.75, default_principals=["public"], index_title="first",
+                        exist_ok=True,
+                    ),
+                )  # fmt: skip
+        self._checked = True
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection within a transaction of its own, or within a savepoint of the caller's transaction."""
+        async with self._connection() as connection:
+            if not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
+                # Begins the transaction as any statement of the caller's would: what follows is a savepoint in it, and the
+                # caller commits.
+                await _fetch(connection, _calls.schema_version())
+            async with connection.transaction():
+                yield connection
+
+    async def _all(self, call: Call[T]) -> list[T]:
+        async with self._connection() as connection:
+            return await _fetch(connection, call)
+
+    async def _one(self, call: Call[T]) -> T:
+        return (await self._all(call))[0]
+
+    # Tenants
+
+    async def create_tenant(
+        self,
+        tenant: str,
+        *,
+        analyzer: str = "english",
+        k1: float = 1.2,
+        b: float = 0.75,
+        default_principals: Iterable[str] | None = None,
+        index_title: str = "first",
+        exist_ok: bool = False,
+    ) -> int:
+        """Make a tenant and return its number.
+
+        ``analyzer`` is ``english``, ``standard`` or ``identifiers``. ``default_principals`` see documents ingested without an
+        access list; ``None`` is nobody but writers. With ``exist_ok`` a tenant of this name and analyzer is left as it is.
+        """
+        return await self._one(
+            _calls.create_tenant(
+                tenant, analyzer=analyzer, k1=k1, b=b, default_principals=default_principals, index_title=index_title,
+                exist_ok=exist_ok,
+            )
+        )  # fmt: skip
+
+    async def tenants(self) -> list[Tenant]:
+        """The tenants, by name."""
+        return await self._all(_calls.list_tenants())
+
+    async def tenant(self, tenant: str) -> Tenant:
+        """One tenant, or :class:`~pgsift.errors.UnknownTenant`."""
+        for found in await self.tenants():
+            if found.tenant == tenant:
+                return found
+        raise UnknownTenant(f"there is no tenant {tenant!r}", hint="Make it with create_tenant; tenants() lists those there are.")
+
+    async def drop_tenant(self, tenant: str) -> bool:
+        """Remove a tenant and all that is its own; false when there is none of this name."""
+        return await self._one(_calls.drop_tenant(tenant))
+
+    async def set_default_access(self, tenant: str, principals: Iterable[str] | None) -> None:
+        """Set who sees documents ingested from now on without an access list."""
+        await self._one(_calls.set_default_access(tenant, principals))
+
+    async def map_role(self, tenant: str, role_name: str, principals: Iterable[str] | None) -> None:
+        """Set the principals a database role stands for in a tenant."""
+        await self._one(_calls.map_role(tenant, role_name, principals))
+
+    # Documents
+
+    async def put_documents(
+        self,
+        tenant: str,
+        documents: Document | Mapping[str, Any] | Iterable[Document | Mapping[str, Any]],
+        *,
+        embedder: Embedder | None = None,
+        model: str | None = None,
+        run_id: int | None = None,
+        chunk_size: int = DEFAULT_TARGET,
+    ) -> list[PutResult]:
+        """Store documents, all of them or, when one is refused, none.
+
+        Each is a :class:`~pgsift.models.Document` or a mapping of its fields. Unchanged ones cost no work. ``model`` names the model of vectors
+        that the documents bring with their chunks; with an ``embedder`` the vectors are computed.
+        """
+        ingest = AsyncIngest(self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size)
+        return await ingest.put(documents, run_id)
+
+    async def ingest(
+        self,
+        tenant: str,
+        sources: Source | Iterable[Source],
+        *,
+        embedder: Embedder | None = None,
+        model: str | None = None,
+        acl: Iterable[str] | None = None,
+        prefix: str = "",
+        format: str | None = None,
+        key: str | None = None,
+        sync: bool = False,
+        chunk_size: int = DEFAULT_TARGET,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> IngestReport:
+        """Ingest files, folders, JSON lines, standard input (``"-"``) or documents, and report what was done.
+
+        What cannot be ingested goes to the dead letters with its reason and does not stop the rest. What has not changed
+        since it was stored costs no tokenization and no embedding. Every batch is one transaction (on the caller's
+        connection, one savepoint), so an interrupted run leaves whole documents and can be run again.
+
+        ``acl`` is for documents that bring no access list. ``prefix`` is put before every key. ``format`` (``text``, ``markdown``,
+        ``html``, ``jsonl``) overrides what the extension says and tells what standard input is; ``key`` names the document read
+        there. With ``sync`` documents whose file was under one of the folders and is gone are deleted. ``chunk_size`` is the
+        target size of a chunk in units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
+        """
+        ingest = AsyncIngest(self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size)
+        return await ingest.run(sources, acl=acl, prefix=prefix, format=format, key=key, sync=sync, progress=progress)
+
+    async def embed_missing(
+        self,
+        tenant: str,
+        *,
+        embedder: Embedder | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> int:
+        """Compute and store the vectors of all chunks of a tenant that have none of the embedder's model; their number."""
+        return await AsyncIngest(self, tenant, embedder=embedder or self.embedder).embed_missing(progress)
+
+    async def delete(self, tenant: str, keys: Iterable[str], reason: str | None = None) -> list[DeleteResult]:
+        """Delete documents by key, in one transaction; tombstones with the reason stay."""
+        return await self._all(_calls.delete_documents(tenant, keys, reason))
+
+    async def set_access(self, tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> list[AccessResult]:
+        """Set who may see some documents: exactly these principals."""
+        return await self._all(_calls.set_access(tenant, keys, principals))
+
+    async def documents(
+        self,
+        tenant: str,
+        *,
+        principals: Iterable[str] | None = None,
+        key_prefix: str | None = None,
+        k: int = 100,
+        after: str | None = None,
+    ) -> list[DocumentInfo]:
+        """One page of the documents the principals may see, by key; the next page begins ``after`` the last key of this one."""
+        return await self._all(
+            _calls.list_documents(tenant, principals=principals, key_prefix=key_prefix, k=k, after=after)
+        )
+
+    async def document_states(self, tenant: str, keys: Iterable[str], model: str | None = None) -> list[DocumentState]:
+        """Content hash, version and number of chunks of those keys that are stored."""
+        return await self._all(_calls.document_states(tenant, keys, model))
+
+    async def dead_letters(self, tenant: str, *, k: int = 100, run_id: int | None = None) -> list[DeadLetter]:
+        """Sources that could not be ingested, newest first."""
+        return await self._all(_calls.list_dead_letters(tenant, k, run_id))
+
+    async def stats(self, tenant: str) -> Stats:
+        """The size of a tenant's corpus."""
+        return await self._one(_calls.corpus_statistics(tenant))
+
+    async def fold_statistics(self, tenant: str | None = None) -> list[FoldResult]:
+        """Fold the statistics that writers left as deltas, of one tenant or of all; changes no result."""
+        return await self._all(_calls.fold_statistics(tenant))
+
+    # Models
+
+    async def models(self) -> list[Model]:
+        """The registered embedding models."""
+        return await self._all(_calls.list_models())
+
+    async def register_model(
+        self,
+        model: str,
+        dimensions: int,
+        *,
+        revision: str = "",
+        metric: str = "cosine",
+        precision: str | None = None,
+        query_prefix: str = "",
+        document_prefix: str = "",
+        lexical_weight: float = 1.0,
+        dense_weight: float = 1.0,
+    ) -> int:
+        """Register an embedding model and return its number; the same again is harmless, other properties are refused."""
+        return await self._one(
+            _calls.register_model(
+                model, dimensions, revision=revision, metric=metric, precision=precision, query_prefix=query_prefix,
+                document_prefix=document_prefix, lexical_weight=lexical_weight, dense_weight=dense_weight,
+            )
+        )  # fmt: skip
+
+    async def cache_query_embedding(
+        self,
+        tenant: str,
+        query: str,
+        embedding: Any = None,
+        *,
+        model: str | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Keep the vector of a query, so that callers with nothing but its text search by vectors too.
+
+        Without ``embedding`` the embedder computes it.
+        """
+        chosen = embedder or self.embedder
+        if embedding is None:
+            if chosen is None:
+                raise InvalidArgument("there is neither an embedding nor an embedder", hint="Pass one of them.")
+            embedding = await run_in_thread(chosen.embed_query, query)
+            model = model or chosen.name
+        await self._one(_calls.cache_query_embedding(tenant, query, embedding, model))
+
+    # Search
+
+    async def search(
+        self,
+        tenant: str,
+        query: str | None = None,
+        *,
+        k: int = 10,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        query_embedding: Any = None,
+        mode: str = "hybrid",
+        model: str | None = None,
+        embedder: Embedder | None = None,
+        depth: int | None = None,
+        rrf_k: float | None = None,
+        weights: Sequence[float] | None = None,
+        per_document: int | None = None,
+        collapse: bool = True,
+        min_score: float | None = None,
+        max_distance: float | None = None,
+        report_terms: bool = False,
+    ) -> SearchResult:
+        """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by one of them.
+
+        ``principals`` are the names the person has (``user:1042``, ``group:hr``, ``public``), exactly as given; none sees nothing, and a
+        database role that is mapped to principals leaves them out. ``filter`` is a mapping (``{"metadata.year": {"$gte": 2020}}``) or an
+        expression in SQL syntax (``"metadata.year >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder, else taken
+        from the database's cache; without one the text alone is searched, and ``warnings`` say so. With ``report_terms``, or where
+        nothing was found, the warnings also name the words that were left out of the query, at the price of a second call.
+        """
+        chosen = embedder or self.embedder
+        if query_embedding is None and chosen is not None and mode != "lexical" and query and is_embeddable(query):
+            query_embedding = await run_in_thread(chosen.embed_query, _calls.text(query))
+            model = model or chosen.name
+        call = _calls.search(
+            tenant, query, k=k, principals=principals, filter=filter, query_embedding=query_embedding, mode=mode, model=model,
+            depth=depth, rrf_k=rrf_k, weights=weights, per_document=per_document, collapse=collapse, min_score=min_score,
+            max_distance=max_distance,
+        )  # fmt: skip
+        return await self._search(call, tenant, query, mode, report_terms)
+
+    async def lexical_search(
+        self,
+        tenant: str,
+        query: str,
+        *,
+        k: int = 10,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        per_document: int | None = None,
+        collapse: bool = False,
+        min_score: float | None = None,
+        report_terms: bool = False,
+    ) -> SearchResult:
+        """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
+        call = _calls.lexical_search(
+            tenant, query, k=k, principals=principals, filter=filter, per_document=per_document, collapse=collapse, min_score=min_score
+        )
+        return await self._search(call, tenant, query, "lexical", report_terms)
+
+    async def dense_search(
+        self,
+        tenant: str,
+        query_embedding: Any = None,
+        *,
+        query: str | None = None,
+        k: int = 10,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        model: str | None = None,
+        embedder: Embedder | None = None,
+        per_document: int | None = None,
+        collapse: bool = False,
+        max_distance: float | None = None,
+    ) -> SearchResult:
+        """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the distance negated."""
+        chosen = embedder or self.embedder
+        if query_embedding is None and query is not None and chosen is not None:
+            query_embedding = await run_in_thread(chosen.embed_query, _calls.text(query))
+            model = model or chosen.name
+        call = _calls.dense_search(
+            tenant, query_embedding, k=k, principals=principals, filter=filter, model=model, per_document=per_document,
+            collapse=collapse, max_distance=max_distance,
+        )  # fmt: skip
+        return await self._search(call, tenant, query, "dense", False)
+
+    async def query_terms(self, tenant: str, query: str) -> list[QueryTerm]:
+        """The terms a query searches for, and the words left out of it with the reason."""
+        return await self._all(_calls.query_terms(tenant, query))
+
+    async def _search(
+        self, call: Call[Hit], tenant: str, query: str | None, mode: str, report_terms: bool
+    ) -> SearchResult:
+        hits = await self._all(call)
+        warnings = []
+        if mode == "hybrid" and hits and hits[0].legs == "lexical":
+            warnings.append("searched by words alone: the query has no vector, neither given nor cached")
+        if mode == "hybrid" and hits and hits[0].legs == "dense":
+            warnings.append("searched by vectors alone: no word of the query can be searched for")
+        if query and mode != "dense" and (report_terms or not hits):
+            for term in await self.query_terms(tenant, query):
+                if not term.kept and term.reason != "repeated":
+                    warnings.append(f"left out of the query: {term.term} ({term.reason})")
+        return SearchResult(hits, query=query, mode=mode, warnings=warnings)
+
+
+async def _fetch(connection: AsyncConnection[Any], call: Call[T]) -> list[T]:
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(call.statement.encode(), call.parameters)
+        return [call.row(*row) for row in await cursor.fetchall()]
+
+
+def _start_embedded(home: str | os.PathLike[str] | None) -> str:
+    """Start the embedded server, bring its schema up to date, and return its DSN."""
+    from pgsift import schema, server
+
+    dsn = server.ensure_running(home)
+    if schema.current(dsn) != schema.expected_version():
+        schema.upgrade(dsn)
+    return dsn
+
+
+def _shell_quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
