@@ -1,0 +1,1 @@
+"""The command ``pgsift``: a thin shell over the library. Each command parses, calls the library once and prints."""

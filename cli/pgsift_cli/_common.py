@@ -1,0 +1,193 @@
+"""What all commands share: the connection options, and the session made of them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from pgsift_cli.output import Output
+
+if TYPE_CHECKING:
+    from pgsift import Store
+    from pgsift.embed import Embedder
+
+# Exit codes beside those of the library's exceptions; the table is in the epilog of "pgsift --help".
+SOME_FAILED = 7
+NOT_FOUND = 3
+PROBLEMS_FOUND = 1
+NO_SERVER = 6
+
+EVERYTHING = ("sift:writer",)
+
+Dsn = Annotated[
+    str | None,
+    typer.Option(
+        "--dsn", metavar="DSN", rich_help_panel="Connection",
+        help="PostgreSQL to use: a libpq string or a postgresql:// URL. Without it and without PGSIFT_DSN in the "
+        "environment, an embedded server is used, and started when needed.",
+    ),
+]  # fmt: skip
+Home = Annotated[
+    Path | None,
+    typer.Option(
+        "--home", metavar="DIR", rich_help_panel="Connection",
+        help="Where the embedded server lives. Also PGSIFT_HOME; default: the user's data directory.",
+    ),
+]  # fmt: skip
+TenantOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tenant", metavar="NAME", rich_help_panel="Connection",
+        help="Tenant to work in. Also PGSIFT_TENANT; default: default.",
+    ),
+]  # fmt: skip
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document; errors as JSON on standard error.")
+]
+
+
+@dataclass
+class Globals:
+    """Options given before the command; those given after it win."""
+
+    dsn: str | None = None
+    home: Path | None = None
+    tenant: str | None = None
+    json: bool = False
+
+
+@dataclass
+class Session:
+    """What a command works with."""
+
+    dsn: str | None
+    home: Path | None
+    tenant: str
+    out: Output = field(repr=False)
+
+    @property
+    def json(self) -> bool:
+        return self.out.json
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """The store these options name, closed at the end of the block."""
+        from pgsift import Store
+
+        with Store(self.dsn, home=self.home) as store:
+            yield store
+
+    def server_dsn(self) -> str:
+        """The DSN these options name, without looking at the schema."""
+        if self.dsn is not None:
+            return self.dsn
+        from pgsift import server
+
+        return server.ensure_running(self.home)
+
+
+def document_embedder(spec: str) -> Embedder | None:
+    """The embedder that ``--embedder`` of a writing command names."""
+    if spec == "none":
+        return None
+    from pgsift.embed import load_embedder
+
+    return load_embedder(spec)
+
+
+def query_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
+    """The embedder of a query: the one named, else that of the tenant's model where it can be had here.
+
+    A login that may only read is not told the tenant's model; it searches by words, and by vectors where
+    the database knows the query.
+    """
+    if spec is not None:
+        return document_embedder(spec)
+    from pgsift.errors import InvalidArgument, MissingExtra, ModelUnavailable, NotPermitted
+
+    try:
+        model = store.tenant(session.tenant).model
+        return None if model is None else document_embedder(model)
+    except NotPermitted:
+        return None
+    except (InvalidArgument, MissingExtra, ModelUnavailable) as error:
+        session.out.remark(f"note: the query is not embedded: {error.message}")
+        return None
+
+
+def principals(names: list[str] | None, everything: bool, mapped: bool) -> list[str] | None:
+    """The principals of a search: those named, else ``public``; ``None`` leaves them to the database login."""
+    if sum((bool(names), everything, mapped)) > 1:
+        raise typer.BadParameter("--as, --all and --mapped exclude each other")
+    if mapped:
+        return None
+    return list(EVERYTHING) if everything else names or ["public"]
+
+
+As = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as", metavar="PRINCIPAL",
+        help="Whose permissions to search with, e.g. user:1042, group:hr or public; repeat for several. "
+        "Taken exactly as given. Default: public.",
+    ),
+]  # fmt: skip
+All = Annotated[
+    bool, typer.Option("--all", help="See everything, as those who write do; refused to database roles that may only read.")
+]
+Mapped = Annotated[
+    bool, typer.Option("--mapped", help="With the principals that the database login is mapped to; for logins with sift_reader.")
+]
+
+
+def command(
+    app: typer.Typer, name: str, *, connection: bool = True, tenant: bool = True, json: bool = True, **settings: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register ``function(session, …)`` as a command that also takes the shared options, all by default."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(function, include_extras=True)
+        own = list(inspect.signature(function).parameters.values())[1:]
+        parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own]
+        shared: list[tuple[str, Any, Any]] = []
+        if connection:
+            shared += [("dsn", Dsn, None), ("home", Home, None)]
+        if tenant:
+            shared += [("tenant_name", TenantOption, None)]
+        if json:
+            shared += [("json_output", Json, False)]
+        parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        parameters += [
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for option, annotation, default in shared
+        ]
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+        def run(*, context: typer.Context, **values: Any) -> None:
+            given = context.find_root().obj or Globals()
+            session = Session(
+                dsn=values.pop("dsn", None) or given.dsn,
+                home=values.pop("home", None) or given.home,
+                tenant=values.pop("tenant_name", None) or given.tenant or os.environ.get("PGSIFT_TENANT") or "default",
+                out=Output(json=values.pop("json_output", False) or given.json),
+            )
+            if session.dsn is None and session.home is None:
+                session.dsn = os.environ.get("PGSIFT_DSN") or None
+            function(session, **values)
+
+        run.__name__ = function.__name__
+        run.__doc__ = function.__doc__
+        run.__module__ = function.__module__
+        run.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in (context, *parameters)}
+        app.command(name, **settings)(run)
+        return function
+
+    return register

@@ -1,0 +1,42 @@
+"""``pgsift embed-queries``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pgsift_cli._common import Session, command
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    command(app, "embed-queries")(embed_queries)
+
+
+def embed_queries(
+    session: Session,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="One query a line, as UTF-8; - is standard input.")],
+    embedder: Annotated[str, typer.Option("--embedder", metavar="MODEL", help="As in pgsift ingest; must be the model of the tenant.")] = "minilm",
+) -> None:
+    """Store the vectors of queries, so that searching by their text alone, as from psql or a BI tool, is hybrid.
+
+    \b
+    Examples:
+      pgsift embed-queries questions.txt
+      echo "sick pay" | pgsift embed-queries -
+    """
+    from pgsift.embed import load_embedder
+
+    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    queries = [line for line in text.splitlines() if line.strip()]
+    model = load_embedder(embedder)
+    with session.store() as store:
+        for query in queries:
+            store.cache_query_embedding(session.tenant, query, embedder=model)
+    if session.json:
+        session.out.document({"queries": len(queries)})
+    else:
+        session.out.line(f"{len(queries):,} queries embedded")

@@ -1,0 +1,103 @@
+"""``pgsift search``."""
+
+from __future__ import annotations
+
+import json
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from pgsift_cli._common import All, As, Mapped, Session, command, principals, query_embedder
+
+
+class Mode(str, Enum):
+    """Which rankings take part."""
+
+    hybrid = "hybrid"
+    lexical = "lexical"
+    dense = "dense"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    command(app, "search")(search)
+
+
+def search(
+    session: Session,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
+    k: Annotated[int, typer.Option("-k", "--k", metavar="N", help="How many hits.")] = 10,
+    as_: As = None,
+    all_: All = False,
+    mapped: Mapped = False,
+    mode: Annotated[Mode, typer.Option("--mode", metavar="NAME", help="hybrid, lexical or dense: rank by words (BM25) and by vectors, or by one of them.")] = Mode.hybrid,
+    filter: Annotated[
+        str | None,
+        typer.Option("--filter", metavar="FILTER", help="""Which documents, as JSON ('{"metadata.year": {"$gte": 2020}}') or like SQL ("metadata.year >= 2020")."""),
+    ] = None,
+    per_document: Annotated[int | None, typer.Option("--per-document", metavar="N", help="At most so many hits of one document.")] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option("--embedder", metavar="MODEL", help="What embeds the query; default: the model of the tenant. none: no vector."),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option("--weights", metavar="L,D", help="Weights of the lexical and the dense ranking, e.g. 1,0.5. Default: the model's.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="Ranks of each ranking that are fused. Default: the tenant's.")] = None,
+    rrf_k: Annotated[float | None, typer.Option("--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's.")] = None,
+    min_score: Annotated[float | None, typer.Option("--min-score", metavar="X", help="Leave out lexical matches with a lower BM25 score.")] = None,
+    max_distance: Annotated[float | None, typer.Option("--max-distance", metavar="X", help="Leave out dense matches that are further away.")] = None,
+    remember: Annotated[
+        bool, typer.Option("--remember", help="Keep the vector of the query in the database, so that its text alone is searched by vectors from psql too.")
+    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print whole chunks instead of their beginnings.")] = False,
+) -> None:
+    """Search as public, or as whoever --as names.
+
+    Every hit tells its fused score, its rank and raw figure in each ranking, and where it stands in its document.
+
+    \b
+    Examples:
+      pgsift search "failure modes of co-simulation"
+      pgsift search "sick pay" --as user:1042 --as group:hr -k 3
+      pgsift search "pump" --filter "metadata.year >= 2020 AND kind = 'table'"
+      pgsift search "pump" --mode lexical --json
+    """
+    who = principals(as_, all_, mapped)
+    conditions, pair = _filter(filter), _weights(weights)
+    with session.store() as store:
+        model = None if mode is Mode.lexical else query_embedder(session, store, embedder)
+        result = store.search(
+            session.tenant, query, k=k, principals=who, filter=conditions, mode=mode.value, per_document=per_document,
+            embedder=model, weights=pair, depth=depth, rrf_k=rrf_k, min_score=min_score, max_distance=max_distance,
+        )  # fmt: skip
+        if remember and model is not None:
+            store.cache_query_embedding(session.tenant, query, embedder=model)
+    if session.json:
+        session.out.document(result)
+        return
+    session.out.hits(result, full=full)
+    for warning in result.warnings:
+        session.out.remark(f"note: {warning}")
+    if not result:
+        session.out.remark("no hits")
+
+
+def _filter(text: str | None) -> Any:
+    """JSON when it looks like it, else SQL syntax, which the library parses."""
+    if text is None or not text.lstrip().startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"the filter is not JSON: {error}", param_hint="'--filter'") from None
+
+
+def _weights(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not two numbers such as 1,0.5", param_hint="'--weights'") from None

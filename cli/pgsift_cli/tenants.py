@@ -1,0 +1,112 @@
+"""``pgsift tenants …``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pgsift_cli._common import NOT_FOUND, Session, command
+from pgsift_cli.output import safe
+
+app = typer.Typer(help="Tenants: list, create, drop, and who sees new documents.", no_args_is_help=True, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the tenant.")]
+Principals = Annotated[
+    list[str] | None, typer.Option("--principal", metavar="PRINCIPAL", help="e.g. public or group:staff; repeat for several.")
+]
+
+
+def list_(session: Session) -> None:
+    """List the tenants.
+
+    \b
+    Example:
+      pgsift tenants list
+    """
+    with session.store() as store:
+        found = list(store.tenants())
+    if session.json:
+        session.out.document({"tenants": found})
+        return
+    session.out.table(
+        ["tenant", "analyzer", "model", "default access", "k1#", "b#", "created"],
+        [
+            (t.tenant, t.analyzer, t.model, ", ".join(t.default_principals or ()), t.k1, t.b, f"{t.created_at:%Y-%m-%d %H:%M}")
+            for t in found
+        ],
+    )
+
+
+def create(
+    session: Session,
+    name: Name,
+    analyzer: Annotated[str, typer.Option("--analyzer", metavar="NAME", help="english, standard or identifiers. It cannot be changed later.")] = "english",
+    principal: Principals = None,
+    k1: Annotated[float, typer.Option("--k1", metavar="X", help="BM25: how soon repeats of a term stop to count.")] = 1.2,
+    b: Annotated[float, typer.Option("--b", metavar="X", help="BM25: how much long chunks are marked down, 0 to 1.")] = 0.75,
+    index_title: Annotated[str, typer.Option("--index-title", metavar="WHERE", help="first: a title is found with the first chunk; none: not at all.")] = "first",
+    exist_ok: Annotated[bool, typer.Option("--exist-ok", help="A tenant of this name and analyzer is no error.")] = False,
+) -> None:
+    """Make a tenant: documents, statistics and permissions of its own.
+
+    Documents ingested without --acl are seen by --principal; without that, by nobody but those who write.
+
+    \b
+    Examples:
+      pgsift tenants create acme --principal group:acme
+      pgsift tenants create code --analyzer identifiers --principal public
+    """
+    with session.store() as store:
+        number = store.create_tenant(
+            name, analyzer=analyzer, k1=k1, b=b, default_principals=principal, index_title=index_title, exist_ok=exist_ok
+        )
+    if session.json:
+        session.out.document({"tenant": name, "tenant_id": number})
+    else:
+        session.out.line(f"tenant {safe(name)}")
+
+
+def drop(
+    session: Session,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove a tenant with all its documents.
+
+    \b
+    Example:
+      pgsift tenants drop acme --yes
+    """
+    if not yes:
+        typer.confirm(f"Remove the tenant {safe(name)} with all its documents?", abort=True, err=True)
+    with session.store() as store:
+        dropped = store.drop_tenant(name)
+    if session.json:
+        session.out.document({"tenant": name, "dropped": dropped})
+    else:
+        session.out.line(f"{'dropped' if dropped else 'there is no'} tenant {safe(name)}")
+    if not dropped:
+        raise typer.Exit(NOT_FOUND)
+
+
+def default_access(session: Session, name: Name, principal: Principals = None) -> None:
+    """Say who sees documents that are ingested from now on without --acl; without --principal nobody does.
+
+    \b
+    Examples:
+      pgsift tenants default-access acme --principal group:acme
+      pgsift tenants default-access acme
+    """
+    with session.store() as store:
+        store.set_default_access(name, principal or [])
+    if session.json:
+        session.out.document({"tenant": name, "default_principals": principal or []})
+    else:
+        session.out.line(f"tenant {safe(name)}: {', '.join(map(safe, principal or [])) or 'nobody'}")
+
+
+command(app, "list", tenant=False)(list_)
+command(app, "create", tenant=False)(create)
+command(app, "drop", tenant=False)(drop)
+command(app, "default-access", tenant=False)(default_access)
