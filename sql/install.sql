@@ -23,6 +23,8 @@
 \ir tables/embedding_stats.sql
 \ir tables/query_embeddings.sql
 \ir tables/dead_letters.sql
+\ir views/my_documents.sql
+\ir views/my_chunks.sql
 \ir internal/_vector_schema.sql
 \ir internal/_effective_role.sql
 \ir internal/_is_writer.sql
@@ -52,6 +54,9 @@
 \ir internal/_compile_filter.sql
 \ir internal/_add_postings.sql
 \ir internal/_remove_postings.sql
+\ir internal/_pack_rows.sql
+\ir internal/_blocks_to_merge.sql
+\ir internal/_merge_blocks.sql
 \ir internal/_lexical_exhaustive.sql
 \ir internal/_lexical_leg.sql
 \ir internal/_model_id.sql
@@ -83,6 +88,7 @@
 \ir functions/add_dead_letter.sql
 \ir functions/list_dead_letters.sql
 \ir functions/fold_statistics.sql
+\ir functions/pack_postings.sql
 \ir functions/register_model.sql
 \ir functions/list_models.sql
 \ir functions/put_embeddings.sql

@@ -96,6 +96,29 @@ def test_a_reader_has_the_principals_its_roles_are_mapped_to(
         assert keys(connection, None) == []
 
 
+def test_views_show_what_the_role_is_mapped_to(
+    store: psycopg.Connection, dsn: str, make_login: Callable[..., str]
+) -> None:
+    login = make_login(dsn, "sift_reader")
+    name = str(conninfo_to_dict(login)["user"])
+    with psycopg.connect(login, autocommit=True) as connection:
+        for view in ("my_documents", "my_chunks"):
+            statement = f"SELECT tenant, key FROM sift.{view} ORDER BY key"
+            store.execute("SELECT sift.map_role('acme', %s, NULL)", (name,))
+            assert connection.execute(statement).fetchall() == []  # type: ignore[arg-type]
+            store.execute("SELECT sift.map_role('acme', %s, '{public,group:hr}')", (name,))
+            assert connection.execute(statement).fetchall() == [("acme", "hr"), ("acme", "open")]  # type: ignore[arg-type]
+        # A function that talks about its argument sees no row the caller may not.
+        connection.execute(
+            "CREATE FUNCTION pg_temp.tattle(text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001"
+            " AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$"
+        )
+        heard: list[str] = []
+        connection.add_notice_handler(lambda diagnostic: heard.append(diagnostic.message_primary or ""))
+        connection.execute("SELECT key FROM sift.my_chunks WHERE pg_temp.tattle(body)")
+        assert sorted(heard) == ["turbine manual for everybody", "turbine salaries"]
+
+
 def test_a_reader_inherits_what_a_group_role_is_mapped_to(
     store: psycopg.Connection, dsn: str, make_login: Callable[..., str]
 ) -> None:
