@@ -3,8 +3,8 @@
     python tools/gen_cli_docs.py            write the page
     python tools/gen_cli_docs.py --check    fail when the page is not what would be written
 
-The page is made from names, help texts and defaults, not from typer's layout, so that another version of typer
-gives the same page.
+The page is made from names, help texts and defaults, not from typer's layout, so that another version of
+typer gives the same page.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def render() -> str:
     page += [_text(root.help or ""), ""]
     page += ["## Options of all commands", "", *_options(root, shared=True), ""]
     page += [
-        "Not every command takes every one of them: those of `db` and `server` know no tenant, and `server psql` no JSON.",
+        "Not every command takes every one of them: those of `db` and `server` know no tenant, and "
+        "`server psql` "
+        "no JSON.",
         "",
         "## Exit codes",
         "",

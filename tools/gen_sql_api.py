@@ -1,4 +1,4 @@
-"""Write docs/sql-api.md from a live database: what ``COMMENT ON`` says of functions, their arguments and views.
+"""Write docs/sql-api.md from a live database: functions, their arguments and views, with their comments.
 
     python tools/gen_sql_api.py            write the page
     python tools/gen_sql_api.py --check    fail when the page is not what would be written
@@ -40,12 +40,13 @@ INTRODUCTION = """\
 
 # SQL reference
 
-Everything is in the schema `sift`. Inside psql, `\\df sift.[a-z]*` lists these functions and `\\df+` shows their comments too;
-names that begin with `_` are internal. Call functions with named arguments (`k => 5`): the order of arguments with a default may
-change.
+Everything is in the schema `sift`. In psql, `\\df sift.[a-z]*` lists these functions, and with `\\df+` their
+comments; names that begin with `_` are internal. Call functions with named arguments (`k => 5`): the order of
+arguments with a default may change.
 
-*May call* names the roles. `sift_reader` is for people and BI tools, `sift_app` for applications, `sift_writer` for ingest,
-`sift_owner` for administration. Errors have SQLSTATEs of their own, listed [at the end](#errors).
+*May call* names the roles. `sift_reader` is for people and BI tools, `sift_app` for applications,
+`sift_writer` for ingest, `sift_owner` for administration. Errors have SQLSTATEs of their own, listed
+[at the end](#errors).
 """
 
 ROUTINES = """
@@ -54,8 +55,10 @@ SELECT p.oid::bigint, p.proname::text, pg_catalog.obj_description(p.oid, 'pg_pro
        pg_catalog.format_type(p.prorettype, NULL),
        coalesce(p.proargnames, '{}'), coalesce(p.proargmodes::text[], '{}'),
        ARRAY(SELECT pg_catalog.format_type(t.type, NULL)
-             FROM unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) WITH ORDINALITY AS t (type, n) ORDER BY t.n),
-       ARRAY(SELECT pg_catalog.pg_get_function_arg_default(p.oid, g.n) FROM generate_series(1, p.pronargs) AS g (n) ORDER BY g.n),
+             FROM unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) WITH ORDINALITY AS t (type, n)
+             ORDER BY t.n),
+       ARRAY(SELECT pg_catalog.pg_get_function_arg_default(p.oid, g.n)
+             FROM generate_series(1, p.pronargs) AS g (n) ORDER BY g.n),
        ARRAY(SELECT a.grantee::regrole::text FROM aclexplode(p.proacl) AS a
              WHERE a.privilege_type = 'EXECUTE' AND a.grantee::regrole::text LIKE 'sift\\_%' ORDER BY 1)
 FROM pg_catalog.pg_proc AS p
@@ -71,7 +74,8 @@ ORDER BY c.relname COLLATE "C"
 """
 
 COLUMNS = """
-SELECT a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod), pg_catalog.col_description(a.attrelid, a.attnum)
+SELECT a.attname::text, pg_catalog.format_type(a.atttypid, a.atttypmod),
+       pg_catalog.col_description(a.attrelid, a.attnum)
 FROM pg_catalog.pg_attribute AS a
 WHERE a.attrelid = %s::bigint::oid AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attnum
@@ -88,7 +92,8 @@ def render(connection: psycopg.Connection) -> str:
             undocumented.append(f"function sift.{name}")
         sections[name] = _function(*row[1:])
     views = [
-        (name, comment, connection.execute(COLUMNS, [oid]).fetchall()) for oid, name, comment in connection.execute(VIEWS).fetchall()
+        (name, comment, connection.execute(COLUMNS, [oid]).fetchall())
+        for oid, name, comment in connection.execute(VIEWS).fetchall()
     ]
     undocumented += [f"view sift.{name}" for name, comment, _ in views if not comment]
     if undocumented:
@@ -113,18 +118,24 @@ def render(connection: psycopg.Connection) -> str:
 
 
 def _function(
-    name: str, comment: str, volatility: str, returns_set: bool, result: str, names: list[str], modes: list[str],
-    types: list[str], defaults: list[str | None], roles: list[str],
+    name: str, comment: str, volatility: str, returns_set: bool, result: str, names: list[str],
+    modes: list[str], types: list[str], defaults: list[str | None], roles: list[str],
 ) -> str:  # fmt: skip
     modes = modes or ["i"] * len(types)
     every = list(zip(names, modes, types, strict=True))
     inputs = [(n, t) for n, m, t in every if m in ("i", "b", "v")]
     columns = [(n, t) for n, m, t in every if m in ("o", "b", "t")]
     lines = [f"### sift.{name}", "", _prose(comment), ""]
-    signature = ", ".join(f"{n} {t}" + (f" DEFAULT {_default(d)}" if d is not None else "") for (n, t), d in zip(inputs, defaults, strict=True))
+    signature = ", ".join(
+        f"{n} {t}" + (f" DEFAULT {_default(d)}" if d is not None else "")
+        for (n, t), d in zip(inputs, defaults, strict=True)
+    )
     call = f"sift.{name}({signature})"
     if len(call) > 110:
-        arguments = [f"{n} {t}" + (f" DEFAULT {_default(d)}" if d is not None else "") for (n, t), d in zip(inputs, defaults, strict=True)]
+        arguments = [
+            f"{n} {t}" + (f" DEFAULT {_default(d)}" if d is not None else "")
+            for (n, t), d in zip(inputs, defaults, strict=True)
+        ]
         call = f"sift.{name}(\n    " + ",\n    ".join(arguments) + ")"
     if columns:
         returns = "TABLE" if returns_set else "RECORD"
@@ -141,7 +152,7 @@ def _function(
 def _default(text: str) -> str:
     """A default without the casts PostgreSQL adds, where they say nothing new."""
     value, _, kind = text.partition("::")
-    return value.strip("()") if value.upper() == "NULL" or "::" in text and kind != "" else text
+    return value.strip("()") if value.upper() == "NULL" or ("::" in text and kind != "") else text
 
 
 def _prose(text: str) -> str:
@@ -196,7 +207,9 @@ def finish(page: Path, text: str, *, check: bool) -> int:
         return 0
     if text == old:
         return 0
-    difference = difflib.unified_diff(old.splitlines(), text.splitlines(), f"docs/{page.name}", "generated", lineterm="", n=1)
+    difference = difflib.unified_diff(
+        old.splitlines(), text.splitlines(), f"docs/{page.name}", "generated", lineterm="", n=1
+    )
     sys.stderr.write("\n".join(difference) + f"\ndocs/{page.name} is out of date: make docs\n")
     return 1
 

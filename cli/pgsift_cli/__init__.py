@@ -1,1 +1,1 @@
-"""The command ``pgsift``: a thin shell over the library. Each command parses, calls the library once and prints."""
+"""The command ``pgsift``, a thin shell over the library: parse, call the library once, print."""

@@ -30,8 +30,8 @@ Dsn = Annotated[
     str | None,
     typer.Option(
         "--dsn", metavar="DSN", rich_help_panel="Connection",
-        help="PostgreSQL to use: a libpq string or a postgresql:// URL. Without it and without PGSIFT_DSN in the "
-        "environment, an embedded server is used, and started when needed.",
+        help="PostgreSQL to use: a libpq string or a postgresql:// URL. Without it and without PGSIFT_DSN in "
+        "the environment, an embedded server is used, and started when needed.",
     ),
 ]  # fmt: skip
 Home = Annotated[
@@ -123,7 +123,7 @@ def query_embedder(session: Session, store: Store, spec: str | None) -> Embedder
 
 
 def principals(names: list[str] | None, everything: bool, mapped: bool) -> list[str] | None:
-    """The principals of a search: those named, else ``public``; ``None`` leaves them to the database login."""
+    """The principals of a search: those named, else ``public``; ``None`` leaves them to the login."""
     if sum((bool(names), everything, mapped)) > 1:
         raise typer.BadParameter("--as, --all and --mapped exclude each other")
     if mapped:
@@ -140,15 +140,28 @@ As = Annotated[
     ),
 ]  # fmt: skip
 All = Annotated[
-    bool, typer.Option("--all", help="See everything, as those who write do; refused to database roles that may only read.")
+    bool,
+    typer.Option(
+        "--all", help="See everything, as those who write do; refused to database roles that may only read."
+    ),
 ]
 Mapped = Annotated[
-    bool, typer.Option("--mapped", help="With the principals that the database login is mapped to; for logins with sift_reader.")
+    bool,
+    typer.Option(
+        "--mapped",
+        help="With the principals that the database login is mapped to; for logins with sift_reader.",
+    ),
 ]
 
 
 def command(
-    app: typer.Typer, name: str, *, connection: bool = True, tenant: bool = True, json: bool = True, **settings: Any
+    app: typer.Typer,
+    name: str,
+    *,
+    connection: bool = True,
+    tenant: bool = True,
+    json: bool = True,
+    **settings: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register ``function(session, …)`` as a command that also takes the shared options, all by default."""
 
@@ -175,7 +188,10 @@ def command(
             session = Session(
                 dsn=values.pop("dsn", None) or given.dsn,
                 home=values.pop("home", None) or given.home,
-                tenant=values.pop("tenant_name", None) or given.tenant or os.environ.get("PGSIFT_TENANT") or "default",
+                tenant=values.pop("tenant_name", None)
+                or given.tenant
+                or os.environ.get("PGSIFT_TENANT")
+                or "default",
                 out=Output(json=values.pop("json_output", False) or given.json),
             )
             if session.dsn is None and session.home is None:

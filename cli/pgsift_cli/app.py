@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from pgsift_cli import delete, documents, embed_queries, evaluate, ingest, models, search, stats, tenants
 from pgsift_cli import db as db_commands
+from pgsift_cli import delete, documents, embed_queries, evaluate, ingest, models, search, stats, tenants
 from pgsift_cli import server as server_commands
 from pgsift_cli._common import Dsn, Globals, Home, Json, TenantOption
 from pgsift_cli.output import failure
@@ -46,7 +46,7 @@ app.add_typer(db_commands.app, name="db")
 app.add_typer(server_commands.app, name="server")
 
 
-def _version(value: bool) -> None:
+def _print_version(value: bool) -> None:
     if value:
         from importlib.metadata import version
 
@@ -61,14 +61,15 @@ def root(
     home: Home = None,
     tenant: TenantOption = None,
     json_output: Json = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end."),
     ] = False,
 ) -> None:
-    """Put documents into PostgreSQL and find them again: exact BM25, vectors, and both fused, with permissions.
+    """Put documents into PostgreSQL and find them: exact BM25, vectors, and both fused, with permissions.
 
-    Without --dsn an embedded PostgreSQL is used; nothing has to be set up first. The four options below are also
-    taken after the command.
+    Without --dsn an embedded PostgreSQL is used; nothing has to be set up first. The options --dsn, --home,
+    --tenant and --json are also taken after the command.
 
     \b
     Examples:

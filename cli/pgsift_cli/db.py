@@ -9,7 +9,11 @@ import typer
 from pgsift_cli._common import PROBLEMS_FOUND, Session, command
 from pgsift_cli.output import safe
 
-app = typer.Typer(help="The schema sift in a database: install, upgrade, inspect.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="The schema sift in a database: install, upgrade, inspect.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 def upgrade(
@@ -34,7 +38,12 @@ def upgrade(
 
 def downgrade(
     session: Session,
-    revision: Annotated[str, typer.Argument(metavar="REVISION", help="Revision to go back to; base removes the schema and its data.")],
+    revision: Annotated[
+        str,
+        typer.Argument(
+            metavar="REVISION", help="Revision to go back to; base removes the schema and its data."
+        ),
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Bring the schema back to an older revision, or remove it.
@@ -47,13 +56,19 @@ def downgrade(
     from pgsift import schema
 
     if not yes:
-        what = "Remove the schema sift and all documents in it?" if revision == "base" else f"Go back to revision {safe(revision)}?"
+        what = (
+            "Remove the schema sift and all documents in it?"
+            if revision == "base"
+            else f"Go back to revision {safe(revision)}?"
+        )
         typer.confirm(what, abort=True, err=True)
     found = schema.downgrade(session.server_dsn(), revision)
     if session.json:
         session.out.document({"revision": found})
     else:
-        session.out.line(f"the schema is at revision {found}" if found else "the schema is not installed any more")
+        session.out.line(
+            f"the schema is at revision {found}" if found else "the schema is not installed any more"
+        )
 
 
 def status(session: Session) -> None:
@@ -80,7 +95,9 @@ def status(session: Session) -> None:
         return
     session.out.record(
         values | {
-            "pgvector": f"{found.vector_version} in the schema {found.vector_schema}" if found.vector_version else "not installed",
+            "pgvector": f"{found.vector_version} in the schema {found.vector_schema}"
+            if found.vector_version
+            else "not installed",
             "revision": found.current or "not installed",
             "up_to_date": "yes" if found.up_to_date else "no: pgsift db upgrade",
             "pending": ", ".join(found.pending) or "none",
@@ -111,10 +128,14 @@ def check(session: Session) -> None:
 
 def sql(
     session: Session,
-    start: Annotated[str | None, typer.Option("--from", metavar="REVISION", help="What is installed. Default: nothing.")] = None,
-    to: Annotated[str, typer.Option("--to", metavar="REVISION", help="Where to go; an older one gives the way back.")] = "head",
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="REVISION", help="What is installed. Default: nothing.")
+    ] = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="REVISION", help="Where to go; an older one gives the way back.")
+    ] = "head",
 ) -> None:
-    """Print the statements of an upgrade or a downgrade, for those who run them themselves. Needs no database.
+    """Print the statements of an upgrade or a downgrade, to be run by hand. Needs no database.
 
     \b
     Examples:
@@ -130,6 +151,11 @@ def sql(
         session.out.line(text.rstrip("\n"))
 
 
-for _name, _function in (("upgrade", upgrade), ("downgrade", downgrade), ("status", status), ("check", check)):
+for _name, _function in (
+    ("upgrade", upgrade),
+    ("downgrade", downgrade),
+    ("status", status),
+    ("check", check),
+):
     command(app, _name, tenant=False)(_function)
 command(app, "sql", tenant=False, connection=False)(sql)

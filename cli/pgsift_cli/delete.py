@@ -17,14 +17,20 @@ def register(app: typer.Typer) -> None:
 
 def delete(
     session: Session,
-    keys: Annotated[list[str], typer.Argument(metavar="KEY…", help="Keys of documents, as printed by pgsift documents.")],
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Kept with the tombstone.")] = None,
-    missing_ok: Annotated[bool, typer.Option("--missing-ok", help="A key without a document is no error.")] = False,
+    keys: Annotated[
+        list[str], typer.Argument(metavar="KEY…", help="Keys of documents, as printed by pgsift documents.")
+    ],
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Kept with the tombstone.")
+    ] = None,
+    missing_ok: Annotated[
+        bool, typer.Option("--missing-ok", help="A key without a document is no error.")
+    ] = False,
 ) -> None:
     """Delete documents with everything made of them.
 
-    Their chunks, postings and vectors are gone in one commit; a tombstone stays in the history. The exit code is 3 when
-    there was no document of some key; the others are deleted.
+    Their chunks, postings and vectors are gone in one commit; a tombstone stays in the history. The exit code
+    is 3 when there was no document of some key; the others are deleted.
 
     \b
     Examples:

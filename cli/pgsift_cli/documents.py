@@ -18,7 +18,9 @@ def documents(
     session: Session,
     prefix: Annotated[str | None, typer.Argument(metavar="[PREFIX]", help="Only keys that begin so.")] = None,
     k: Annotated[int, typer.Option("-k", "--k", metavar="N", help="How many.")] = 100,
-    after: Annotated[str | None, typer.Option("--after", metavar="KEY", help="Go on after this key: the next page.")] = None,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="KEY", help="Go on after this key: the next page.")
+    ] = None,
     as_: As = None,
     all_: All = False,
     mapped: Mapped = False,
@@ -33,7 +35,9 @@ def documents(
     """
     with session.store() as store:
         found = list(
-            store.documents(session.tenant, principals=principals(as_, all_, mapped), key_prefix=prefix, k=k, after=after)
+            store.documents(
+                session.tenant, principals=principals(as_, all_, mapped), key_prefix=prefix, k=k, after=after
+            )
         )
     if session.json:
         session.out.document({"documents": found})
@@ -41,7 +45,14 @@ def documents(
     session.out.table(
         ["key", "title", "version#", "chunks#", "visible to", "updated"],
         [
-            (item.key, item.title, item.version, item.chunks, ", ".join(item.visible_to or ()), f"{item.updated_at:%Y-%m-%d %H:%M}")
+            (
+                item.key,
+                item.title,
+                item.version,
+                item.chunks,
+                ", ".join(item.visible_to or ()),
+                f"{item.updated_at:%Y-%m-%d %H:%M}",
+            )
             for item in found
         ],
     )

@@ -18,10 +18,17 @@ def register(app: typer.Typer) -> None:
 
 def embed_queries(
     session: Session,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="One query a line, as UTF-8; - is standard input.")],
-    embedder: Annotated[str, typer.Option("--embedder", metavar="MODEL", help="As in pgsift ingest; must be the model of the tenant.")] = "minilm",
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="One query a line, as UTF-8; - is standard input.")
+    ],
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder", metavar="MODEL", help="As in pgsift ingest; must be the model of the tenant."
+        ),
+    ] = "minilm",
 ) -> None:
-    """Store the vectors of queries, so that searching by their text alone, as from psql or a BI tool, is hybrid.
+    """Store the vectors of queries, so that searching by text alone, as from psql, is hybrid.
 
     \b
     Examples:

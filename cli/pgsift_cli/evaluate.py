@@ -17,14 +17,45 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     session: Session,
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION_DIR", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv.")],
-    embedder: Annotated[str, typer.Option("--embedder", metavar="MODEL", help="As in pgsift ingest; none measures lexical search alone.")] = "minilm",
-    analyzer: Annotated[str, typer.Option("--analyzer", metavar="NAME", help="english, standard or identifiers.")] = "english",
-    mode: Annotated[list[str] | None, typer.Option("--mode", metavar="NAME", help="lexical, dense or hybrid; repeat for several. Default: all.")] = None,
-    k: Annotated[int, typer.Option("-k", "--k", metavar="N", help="How many hits are asked for; recall@100 needs 100.")] = 100,
-    depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="Ranks of each ranking that are fused. Default: the tenant's.")] = None,
-    rrf_k: Annotated[float | None, typer.Option("--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's.")] = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="With --json: also the figures of every query.")] = False,
+    collection: Annotated[
+        Path,
+        typer.Argument(
+            metavar="COLLECTION_DIR", help="Folder with corpus.jsonl, queries.jsonl and qrels.tsv."
+        ),
+    ],
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder", metavar="MODEL", help="As in pgsift ingest; none measures lexical search alone."
+        ),
+    ] = "minilm",
+    analyzer: Annotated[
+        str, typer.Option("--analyzer", metavar="NAME", help="english, standard or identifiers.")
+    ] = "english",
+    mode: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mode", metavar="NAME", help="lexical, dense or hybrid; repeat for several. Default: all."
+        ),
+    ] = None,
+    k: Annotated[
+        int, typer.Option("-k", "--k", metavar="N", help="How many hits are asked for; recall@100 needs 100.")
+    ] = 100,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            "--depth", metavar="N", help="Ranks of each ranking that are fused. Default: the tenant's."
+        ),
+    ] = None,
+    rrf_k: Annotated[
+        float | None,
+        typer.Option(
+            "--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's."
+        ),
+    ] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", help="With --json: also the figures of every query.")
+    ] = False,
 ) -> None:
     """Measure search on a judged collection: nDCG@10, recall@10, recall@100 and MRR@10 of each mode.
 
@@ -40,7 +71,15 @@ def evaluate(
     model = document_embedder(embedder)
     with session.store() as store, session.out.steps() as progress:
         report = measure(
-            store, collection, modes=mode, k=k, analyzer=analyzer, embedder=model, depth=depth, rrf_k=rrf_k, progress=progress
+            store,
+            collection,
+            modes=mode,
+            k=k,
+            analyzer=analyzer,
+            embedder=model,
+            depth=depth,
+            rrf_k=rrf_k,
+            progress=progress,
         )
     if session.json:
         session.out.document(report.to_dict(per_query=per_query))

@@ -19,28 +19,50 @@ def ingest(
     session: Session,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH…", help="Files and folders (text, Markdown, HTML, JSON lines); - is standard input."),
+        typer.Argument(
+            metavar="PATH…", help="Files and folders (text, Markdown, HTML, JSON lines); - is standard input."
+        ),
     ],
     acl: Annotated[
         list[str] | None,
-        typer.Option("--acl", metavar="PRINCIPAL", help="Who may see the documents, e.g. group:hr; repeat for several. Default: the tenant's default."),
+        typer.Option(
+            "--acl",
+            metavar="PRINCIPAL",
+            help="Who may see the documents, e.g. group:hr; repeat for several. Default: the tenant's "
+            "default.",
+        ),
     ] = None,
     embedder: Annotated[
         str,
-        typer.Option("--embedder", metavar="MODEL", help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or none."),
+        typer.Option(
+            "--embedder",
+            metavar="MODEL",
+            help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or "
+            "none.",
+        ),
     ] = "minilm",
     prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Put before every key.")] = "",
     format: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="text, markdown, html or jsonl, instead of what the file name says.")
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="text, markdown, html or jsonl, instead of what the file name says.",
+        ),
     ] = None,
-    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Key of the document on standard input. Default: stdin.")] = None,
-    sync: Annotated[bool, typer.Option("--sync", help="Also delete documents whose file is gone from the folders given.")] = False,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="KEY", help="Key of the document on standard input. Default: stdin."),
+    ] = None,
+    sync: Annotated[
+        bool, typer.Option("--sync", help="Also delete documents whose file is gone from the folders given.")
+    ] = False,
 ) -> None:
     """Store documents: read, cut into chunks, tokenized, embedded and indexed.
 
-    A document is stored under a key: the path of a file below the folder given, or the id of a JSON line. What
-    has not changed since the last time is left alone. A file that cannot be ingested does not stop the others: it is
-    listed by "pgsift dead-letters", and the exit code is 7.
+    A document is stored under a key: the path of a file below the folder given; for a JSON line, #ID is
+    added. What has not changed since the last time is left alone. A file that cannot be ingested does not stop the
+    others: it is listed by "pgsift dead-letters", and the exit code is 7.
 
     \b
     Examples:
@@ -52,7 +74,15 @@ def ingest(
     model = document_embedder(embedder)
     with session.store() as store, session.out.progress() as progress:
         report = store.ingest(
-            session.tenant, paths, embedder=model, progress=progress, acl=acl, prefix=prefix, format=format, key=key, sync=sync
+            session.tenant,
+            paths,
+            embedder=model,
+            progress=progress,
+            acl=acl,
+            prefix=prefix,
+            format=format,
+            key=key,
+            sync=sync,
         )
     if session.json:
         session.out.document(report)

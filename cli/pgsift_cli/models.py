@@ -26,19 +26,41 @@ def list_(session: Session) -> None:
         return
     session.out.table(
         ["model", "revision", "dimensions#", "metric", "precision", "weights"],
-        [(m.model, m.revision, m.dimensions, m.metric, m.precision, f"{m.lexical_weight:g}, {m.dense_weight:g}") for m in found],
+        [
+            (
+                m.model,
+                m.revision,
+                m.dimensions,
+                m.metric,
+                m.precision,
+                f"{m.lexical_weight:g}, {m.dense_weight:g}",
+            )
+            for m in found
+        ],
     )
 
 
 def register(
     session: Session,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name under which vectors are stored.")],
-    dimensions: Annotated[int, typer.Option("--dimensions", metavar="N", help="Length of the vectors, up to 2,000, or 4,000 as halfvec.")],
+    dimensions: Annotated[
+        int,
+        typer.Option(
+            "--dimensions", metavar="N", help="Length of the vectors, up to 2,000, or 4,000 as halfvec."
+        ),
+    ],
     revision: Annotated[str, typer.Option("--revision", metavar="TEXT", help="Version of the model.")] = "",
     metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="cosine, ip or l2.")] = "cosine",
-    precision: Annotated[str | None, typer.Option("--precision", metavar="NAME", help="vector or halfvec. Default: by dimensions.")] = None,
-    query_prefix: Annotated[str, typer.Option("--query-prefix", metavar="TEXT", help="What the model wants before a query.")] = "",
-    document_prefix: Annotated[str, typer.Option("--document-prefix", metavar="TEXT", help="What the model wants before a document.")] = "",
+    precision: Annotated[
+        str | None,
+        typer.Option("--precision", metavar="NAME", help="vector or halfvec. Default: by dimensions."),
+    ] = None,
+    query_prefix: Annotated[
+        str, typer.Option("--query-prefix", metavar="TEXT", help="What the model wants before a query.")
+    ] = "",
+    document_prefix: Annotated[
+        str, typer.Option("--document-prefix", metavar="TEXT", help="What the model wants before a document.")
+    ] = "",
 ) -> None:
     """Register an embedding model that vectors come from; ingest does it by itself for the models it knows.
 
@@ -48,9 +70,14 @@ def register(
     """
     with session.store() as store:
         number = store.register_model(
-            name, dimensions, revision=revision, metric=metric, precision=precision, query_prefix=query_prefix,
+            name,
+            dimensions,
+            revision=revision,
+            metric=metric,
+            precision=precision,
+            query_prefix=query_prefix,
             document_prefix=document_prefix,
-        )  # fmt: skip
+        )
     if session.json:
         session.out.document({"model": name, "model_id": number})
     else:

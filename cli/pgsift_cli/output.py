@@ -147,7 +147,9 @@ class Output:
         """Search results: a heading line for each hit, where it stands and why, then its text."""
         if not self.interactive:
             for hit in result:
-                self.line(f"{hit.rank}\t{hit.score:.6f}\t{safe(hit.key)}\t{safe(hit.title or '')}\t{_why(hit)}")
+                self.line(
+                    f"{hit.rank}\t{hit.score:.6f}\t{safe(hit.key)}\t{safe(hit.title or '')}\t{_why(hit)}"
+                )
                 self.line("\t" + safe(hit.body if full else _excerpt(hit.body)))
             return
         from rich.padding import Padding
@@ -179,18 +181,23 @@ class Output:
         if report.vectors_computed or report.vectors_reused:
             self.line(f"vectors:   {report.vectors_computed:,} computed, {report.vectors_reused:,} reused")
         if report.terms_cut or report.characters_cleaned:
-            self.line(f"cleaned:   {report.characters_cleaned:,} characters, {report.terms_cut:,} terms cut at 256 bytes")
+            self.line(
+                f"cleaned:   {report.characters_cleaned:,} characters, {report.terms_cut:,} terms cut at "
+                f"256 bytes"
+            )
         if report.skipped:
             skipped = ", ".join(f"{count:,} {safe(reason)}" for reason, count in report.skipped.items())
             self.line(f"skipped:   {skipped}")
         self.line(f"time:      {report.seconds:.1f} s")
         for failure in report.failures:
-            self.remark(f"failed: {failure.key or failure.source_uri or '?'} ({failure.stage}): {failure.reason}")
+            self.remark(
+                f"failed: {failure.key or failure.source_uri or '?'} ({failure.stage}): {failure.reason}"
+            )
 
     @contextmanager
     def progress(self) -> Iterator[Any]:
-        """A function for the ``progress`` argument of an ingest: a bar on standard error when that is a terminal,
-        else ``None``."""
+        """A function for the ``progress`` argument of an ingest: a bar on standard error when that is a
+        terminal, else ``None``."""
         if not self._bars:
             yield None
             return
@@ -217,7 +224,7 @@ class Output:
 
     @contextmanager
     def steps(self) -> Iterator[Any]:
-        """A function ``(stage, done, total)`` that moves a bar on standard error, or ``None`` where there is none."""
+        """A function ``(stage, done, total)`` that moves a bar on standard error, or ``None``."""
         if not self._bars:
             yield None
             return
@@ -240,7 +247,9 @@ def failure(message: str, *, hint: str | None, sqlstate: str | None, exit_code: 
         error = {"error": {"message": message, "hint": hint, "sqlstate": sqlstate, "exit_code": exit_code}}
         sys.stderr.write(json_text(error, sys.stderr) + "\n")
         return
-    red, plain = ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else ("", "")
+    red, plain = (
+        ("\x1b[31m", "\x1b[0m") if sys.stderr.isatty() and not os.environ.get("NO_COLOR") else ("", "")
+    )
     state = f" ({sqlstate})" if sqlstate else ""
     lines = [safe(line) for line in message.splitlines()] or [""]
     sys.stderr.write(f"{red}error{plain}{state}: " + "\n  ".join(lines) + "\n")

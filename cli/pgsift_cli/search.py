@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +11,7 @@ import typer
 from pgsift_cli._common import All, As, Mapped, Session, command, principals, query_embedder
 
 
-class Mode(str, Enum):
+class Mode(StrEnum):
     """Which rankings take part."""
 
     hybrid = "hybrid"
@@ -31,31 +31,78 @@ def search(
     as_: As = None,
     all_: All = False,
     mapped: Mapped = False,
-    mode: Annotated[Mode, typer.Option("--mode", metavar="NAME", help="hybrid, lexical or dense: rank by words (BM25) and by vectors, or by one of them.")] = Mode.hybrid,
+    mode: Annotated[
+        Mode,
+        typer.Option(
+            "--mode",
+            metavar="NAME",
+            help="hybrid, lexical or dense: rank by words (BM25) and by vectors, or by one of them.",
+        ),
+    ] = Mode.hybrid,
     filter: Annotated[
         str | None,
-        typer.Option("--filter", metavar="FILTER", help="""Which documents, as JSON ('{"metadata.year": {"$gte": 2020}}') or like SQL ("metadata.year >= 2020")."""),
+        typer.Option(
+            "--filter",
+            metavar="FILTER",
+            help="""Which documents, as JSON ('{"metadata.year": {"$gte": 2020}}') or like SQL """
+            """("metadata.year >= 2020").""",
+        ),
     ] = None,
-    per_document: Annotated[int | None, typer.Option("--per-document", metavar="N", help="At most so many hits of one document.")] = None,
+    per_document: Annotated[
+        int | None, typer.Option("--per-document", metavar="N", help="At most so many hits of one document.")
+    ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("--embedder", metavar="MODEL", help="What embeds the query; default: the model of the tenant. none: no vector."),
+        typer.Option(
+            "--embedder",
+            metavar="MODEL",
+            help="What embeds the query; default: the model of the tenant. none: no vector.",
+        ),
     ] = None,
     weights: Annotated[
-        str | None, typer.Option("--weights", metavar="L,D", help="Weights of the lexical and the dense ranking, e.g. 1,0.5. Default: the model's.")
+        str | None,
+        typer.Option(
+            "--weights",
+            metavar="L,D",
+            help="Weights of the lexical and the dense ranking, e.g. 1,0.5. Default: the model's.",
+        ),
     ] = None,
-    depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="Ranks of each ranking that are fused. Default: the tenant's.")] = None,
-    rrf_k: Annotated[float | None, typer.Option("--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's.")] = None,
-    min_score: Annotated[float | None, typer.Option("--min-score", metavar="X", help="Leave out lexical matches with a lower BM25 score.")] = None,
-    max_distance: Annotated[float | None, typer.Option("--max-distance", metavar="X", help="Leave out dense matches that are further away.")] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            "--depth", metavar="N", help="Ranks of each ranking that are fused. Default: the tenant's."
+        ),
+    ] = None,
+    rrf_k: Annotated[
+        float | None,
+        typer.Option(
+            "--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's."
+        ),
+    ] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option("--min-score", metavar="X", help="Leave out lexical matches with a lower BM25 score."),
+    ] = None,
+    max_distance: Annotated[
+        float | None,
+        typer.Option("--max-distance", metavar="X", help="Leave out dense matches that are further away."),
+    ] = None,
     remember: Annotated[
-        bool, typer.Option("--remember", help="Keep the vector of the query in the database, so that its text alone is searched by vectors from psql too.")
+        bool,
+        typer.Option(
+            "--remember",
+            help="Keep the vector of the query in the database, so that its text alone is searched by "
+            "vectors from psql too.",
+        ),
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Print whole chunks instead of their beginnings.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Print whole chunks instead of their beginnings.")
+    ] = False,
 ) -> None:
     """Search as public, or as whoever --as names.
 
-    Every hit tells its fused score, its rank and raw figure in each ranking, and where it stands in its document.
+    Every hit tells its fused score, its rank and raw figure in each ranking, and where it stands in its
+    document.
 
     \b
     Examples:
@@ -69,9 +116,20 @@ def search(
     with session.store() as store:
         model = None if mode is Mode.lexical else query_embedder(session, store, embedder)
         result = store.search(
-            session.tenant, query, k=k, principals=who, filter=conditions, mode=mode.value, per_document=per_document,
-            embedder=model, weights=pair, depth=depth, rrf_k=rrf_k, min_score=min_score, max_distance=max_distance,
-        )  # fmt: skip
+            session.tenant,
+            query,
+            k=k,
+            principals=who,
+            filter=conditions,
+            mode=mode.value,
+            per_document=per_document,
+            embedder=model,
+            weights=pair,
+            depth=depth,
+            rrf_k=rrf_k,
+            min_score=min_score,
+            max_distance=max_distance,
+        )
         if remember and model is not None:
             store.cache_query_embedding(session.tenant, query, embedder=model)
     if session.json:
@@ -100,4 +158,6 @@ def _weights(text: str | None) -> list[float] | None:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not two numbers such as 1,0.5", param_hint="'--weights'") from None
+        raise typer.BadParameter(
+            f"{text!r} is not two numbers such as 1,0.5", param_hint="'--weights'"
+        ) from None

@@ -11,11 +11,17 @@ import typer
 from pgsift_cli._common import NO_SERVER, Session, command
 from pgsift_cli.output import safe
 
-app = typer.Typer(help="The embedded PostgreSQL server: start, stop, look, psql.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="The embedded PostgreSQL server: start, stop, look, psql.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 def start(session: Session) -> None:
-    """Start the server unless it runs, with the schema installed, and print its DSN. Other commands do this by themselves.
+    """Start the server unless it runs, install the schema, and print the DSN.
+
+    Other commands do this by themselves.
 
     \b
     Examples:
@@ -80,14 +86,16 @@ def status(session: Session) -> None:
 
 def psql(
     session: Session,
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENT…]", help="Handed to psql.")] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ARGUMENT…]", help="Handed to psql.")
+    ] = None,
 ) -> None:
     """Open psql on the embedded database, started when needed.
 
     \b
     Examples:
       pgsift server psql
-      pgsift server psql -- -c "SELECT key, title FROM sift.search('default', 'pump', principals => '{public}')"
+      pgsift server psql -- -c "SELECT key FROM sift.search('default', 'pump', principals => '{public}')"
     """
     session.dsn = None
     with session.store():

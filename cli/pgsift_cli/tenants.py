@@ -9,11 +9,16 @@ import typer
 from pgsift_cli._common import NOT_FOUND, Session, command
 from pgsift_cli.output import safe
 
-app = typer.Typer(help="Tenants: list, create, drop, and who sees new documents.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Tenants: list, create, drop, and who sees new documents.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the tenant.")]
 Principals = Annotated[
-    list[str] | None, typer.Option("--principal", metavar="PRINCIPAL", help="e.g. public or group:staff; repeat for several.")
+    list[str] | None,
+    typer.Option("--principal", metavar="PRINCIPAL", help="e.g. public or group:staff; repeat for several."),
 ]
 
 
@@ -32,7 +37,15 @@ def list_(session: Session) -> None:
     session.out.table(
         ["tenant", "analyzer", "model", "default access", "k1#", "b#", "created"],
         [
-            (t.tenant, t.analyzer, t.model, ", ".join(t.default_principals or ()), t.k1, t.b, f"{t.created_at:%Y-%m-%d %H:%M}")
+            (
+                t.tenant,
+                t.analyzer,
+                t.model,
+                ", ".join(t.default_principals or ()),
+                t.k1,
+                t.b,
+                f"{t.created_at:%Y-%m-%d %H:%M}",
+            )
             for t in found
         ],
     )
@@ -41,12 +54,30 @@ def list_(session: Session) -> None:
 def create(
     session: Session,
     name: Name,
-    analyzer: Annotated[str, typer.Option("--analyzer", metavar="NAME", help="english, standard or identifiers. It cannot be changed later.")] = "english",
+    analyzer: Annotated[
+        str,
+        typer.Option(
+            "--analyzer", metavar="NAME", help="english, standard or identifiers. It cannot be changed later."
+        ),
+    ] = "english",
     principal: Principals = None,
-    k1: Annotated[float, typer.Option("--k1", metavar="X", help="BM25: how soon repeats of a term stop to count.")] = 1.2,
-    b: Annotated[float, typer.Option("--b", metavar="X", help="BM25: how much long chunks are marked down, 0 to 1.")] = 0.75,
-    index_title: Annotated[str, typer.Option("--index-title", metavar="WHERE", help="first: a title is found with the first chunk; none: not at all.")] = "first",
-    exist_ok: Annotated[bool, typer.Option("--exist-ok", help="A tenant of this name and analyzer is no error.")] = False,
+    k1: Annotated[
+        float, typer.Option("--k1", metavar="X", help="BM25: how soon repeats of a term stop to count.")
+    ] = 1.2,
+    b: Annotated[
+        float, typer.Option("--b", metavar="X", help="BM25: how much long chunks are marked down, 0 to 1.")
+    ] = 0.75,
+    index_title: Annotated[
+        str,
+        typer.Option(
+            "--index-title",
+            metavar="WHERE",
+            help="first: a title is found with the first chunk; none: not at all.",
+        ),
+    ] = "first",
+    exist_ok: Annotated[
+        bool, typer.Option("--exist-ok", help="A tenant of this name and analyzer is no error.")
+    ] = False,
 ) -> None:
     """Make a tenant: documents, statistics and permissions of its own.
 
@@ -59,7 +90,13 @@ def create(
     """
     with session.store() as store:
         number = store.create_tenant(
-            name, analyzer=analyzer, k1=k1, b=b, default_principals=principal, index_title=index_title, exist_ok=exist_ok
+            name,
+            analyzer=analyzer,
+            k1=k1,
+            b=b,
+            default_principals=principal,
+            index_title=index_title,
+            exist_ok=exist_ok,
         )
     if session.json:
         session.out.document({"tenant": name, "tenant_id": number})
