@@ -24,7 +24,6 @@ place of these.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 from collections.abc import Callable
@@ -40,7 +39,6 @@ __all__ = [
     "embedding_text",
     "is_embeddable",
     "load_embedder",
-    "text_hash",
 ]
 
 DEFAULT_EMBEDDER = "minilm"
@@ -50,11 +48,6 @@ def embedding_text(title: str | None, body: str | None) -> str:
     """The text that is embedded for a chunk: title, newline, body; one alone when the other is blank."""
     parts = [part for part in (title, body) if part is not None and is_embeddable(part)]
     return "\n".join(parts)
-
-
-def text_hash(text: str) -> str:
-    """sha256 of an embedded text as UTF-8, in hexadecimal: equal texts share a vector within one model."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def load_embedder(spec: str = DEFAULT_EMBEDDER, **options: Any) -> Embedder:

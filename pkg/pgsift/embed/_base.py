@@ -66,7 +66,14 @@ class Embedder(Protocol):
 
 
 class BaseEmbedder:
-    """Shared half of the adapters: they fill in the attributes and :meth:`_encode`."""
+    """Shared half of the adapters: they fill in the attributes and :meth:`_encode`.
+
+    ``lexical_weight`` and ``dense_weight`` are the weights of the legs with which the model is registered:
+    measured on judged collections (docs/decisions/0005-default-weights.md), or 1 and 1.
+    """
+
+    lexical_weight: float = 1.0
+    dense_weight: float = 1.0
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgsift.embed._base import BaseEmbedder, digest, numpy, require, unit_rows
+from pgsift.embed.onnx import import_onnxruntime
 from pgsift.errors import InvalidVector, ModelUnavailable, PgsiftError
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def fastembed(
 
     def open_model() -> Callable[[Sequence[str]], Any]:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+        import_onnxruntime(setting)  # before fastembed does it, with telemetry on
         library = require("fastembed", extra="fastembed", setting=setting)
         encoder = library.TextEmbedding(
             model_name=model, cache_dir=cache_dir, threads=threads, local_files_only=not download

@@ -39,6 +39,9 @@ class StaticEmbedder(BaseEmbedder):
     The same text has the same bits in every batch, since each is summed alone. Texts are never cut.
     """
 
+    # Measured: at equal weights the fusion is worse than BM25 alone on two of four English collections.
+    dense_weight = 0.25
+
     def __init__(self) -> None:
         super().__init__(name="wordllama", metric="cosine", normalized=True)
         self._lock = threading.Lock()

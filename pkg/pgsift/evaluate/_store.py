@@ -1,0 +1,96 @@
+"""The only part of the evaluation that talks to a store: a tenant made for one evaluation."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from pgsift.embed import Embedder
+from pgsift.errors import PgsiftError
+from pgsift.evaluate.collection import CollectionDocument
+from pgsift.models import Chunk, Document
+
+if TYPE_CHECKING:
+    from pgsift.store import Store
+
+# Documents per call: a step of the progress shown, and what is lost of the embedding work on an interruption.
+_BATCH = 64
+_PRINCIPAL = "public"
+
+
+class ScratchTenant:
+    """A tenant of a name nobody else has, dropped on exit; what is stored in it is visible to ``public``.
+
+    Without an embedder nothing is embedded, not even by an embedder that the store brings.
+    """
+
+    def __init__(self, store: Store, *, analyzer: str, embedder: Embedder | None) -> None:
+        self._store = store
+        self._analyzer = analyzer
+        self._embedder = embedder
+        self._name = f"_evaluate_{secrets.token_hex(8)}"
+        self._stores_own = store.embedder
+
+    def __enter__(self) -> ScratchTenant:
+        self._store.create_tenant(self._name, analyzer=self._analyzer)
+        self._store.embedder = self._embedder
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._store.embedder = self._stores_own
+        # After a failure the connection may be unusable too, and the failure is what must be seen.
+        with contextlib.suppress(*(() if error is None else (PgsiftError, psycopg.Error))):
+            self._store.drop_tenant(self._name)
+
+    def put(self, documents: Sequence[CollectionDocument], progress: Callable[[int, int], None]) -> None:
+        """Store documents, each as one chunk of title and text, with vectors if there is an embedder."""
+        for start in range(0, len(documents), _BATCH):
+            batch = documents[start : start + _BATCH]
+            self._store.put_documents(
+                self._name,
+                [
+                    Document(
+                        key=document.key,
+                        title=document.title or None,
+                        acl=(_PRINCIPAL,),
+                        chunks=(Chunk(body=document.text),),
+                    )
+                    for document in batch
+                ],
+            )
+            progress(start + len(batch), len(documents))
+        self._store.fold_statistics(self._name)
+
+    def search(
+        self,
+        query: str,
+        *,
+        k: int,
+        mode: str,
+        vector: Any,
+        weights: Sequence[float] | None,
+        depth: int | None,
+        rrf_k: float | None,
+    ) -> list[str]:
+        """Keys of the documents found, best first."""
+        hits = self._store.search(
+            self._name,
+            query,
+            k=k,
+            mode=mode,
+            principals=[_PRINCIPAL],
+            query_embedding=vector,
+            model=self._embedder.name if self._embedder is not None and mode != "lexical" else None,
+            weights=weights,
+            depth=depth,
+            rrf_k=rrf_k,
+            collapse=False,
+        )
+        return [hit.key for hit in hits]
