@@ -21,7 +21,7 @@ FILES: tuple[str, ...] = ()
 
 def upgrade() -> None:
     # Changes of tables by hand, e.g. execute(op, "ALTER TABLE sift.documents ADD COLUMN …;"), before or after:
-    install(op, revision, *FILES)
+    install(op, revision, *FILES, "owner")
 
 
 def downgrade() -> None:

@@ -120,8 +120,6 @@ def install_sql(dsn: str) -> None:
     directory: Path = _resources.sql_directory()
     with psycopg.connect(dsn) as connection:
         for name in _resources.install_order(directory / "install.sql"):
-            if not (directory / name).exists():
-                continue  # FIXME: until every file has landed
             text = (directory / name).read_bytes()
             try:
                 connection.execute(text)

@@ -45,7 +45,7 @@ def execute(op: Operations, statements: str) -> None:
 
 
 def install(op: Operations, revision: str, *names: str) -> None:
-    """Run the files *names* (``functions/search``) of the snapshot of *revision*, in the order given."""
+    """Run the files *names* (``functions/search``) as of *revision*, in the order given."""
     for name in names:
         execute(op, _text(revision, name))
 
@@ -80,11 +80,14 @@ def created_objects(text: str) -> list[tuple[str, str]]:
     return [(" ".join(kind.upper().split()), name) for kind, name in _CREATE.findall(text)]
 
 
-def newest(name: str, *, before: str | None = None) -> Path | None:
-    """The newest snapshot of a file, among all or those older than *before*; ``None`` where it has none."""
+def newest(name: str, *, before: str | None = None, until: str | None = None) -> Path | None:
+    """The newest snapshot of a file, among all, those older than *before*, or those not newer than *until*.
+
+    ``None`` where it has none, or was removed since.
+    """
     file_name = _file_name(name)
     for directory in sorted(snapshots_directory().iterdir(), reverse=True):
-        if before is not None and directory.name >= before:
+        if (before is not None and directory.name >= before) or (until is not None and directory.name > until):
             continue
         removed = directory / REMOVED_FILE
         if removed.exists() and file_name in removed.read_text(encoding="utf-8").split():
@@ -104,7 +107,10 @@ def _file_name(name: str) -> str:
 
 
 def _text(revision: str, name: str) -> str:
-    return (snapshots_directory() / revision / _file_name(name)).read_text(encoding="utf-8")
+    path = newest(name, until=revision)
+    if path is None:
+        raise FileNotFoundError(f"no snapshot of {_file_name(name)} up to revision {revision}")
+    return path.read_text(encoding="utf-8")
 
 
 def _drop(op: Operations, text: str) -> None:

@@ -1,0 +1,39 @@
+-- The next chunks that lack a vector of a model, in the order of their numbers, whoever may see them.
+CREATE OR REPLACE FUNCTION sift.chunks_without_embedding(
+    tenant text,
+    model  text DEFAULT NULL,
+    k      integer DEFAULT 1000,
+    after  bigint DEFAULT 0
+) RETURNS TABLE (chunk_id bigint, title text, body text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_tenant_id integer := sift._tenant_id(tenant);
+    v_model_id  integer := sift._model_id(v_tenant_id, model);
+BEGIN
+    IF v_model_id IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS006',
+            MESSAGE = format('the tenant %s has no embedding model yet', to_json(tenant)),
+            HINT = 'Name the model; sift.list_models() lists those there are.';
+    END IF;
+    IF k IS NULL OR k < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, not %s', coalesce(k::text, 'NULL'));
+    END IF;
+    RETURN QUERY
+    SELECT c.chunk_id, d.title, c.body
+    FROM sift.chunks AS c
+    CROSS JOIN LATERAL (
+        SELECT s.title FROM sift.documents AS s
+        WHERE s.tenant_id = v_tenant_id AND s.document_id = c.document_id OFFSET 0) AS d
+    LEFT JOIN LATERAL (
+        SELECT true AS found FROM sift.chunk_embeddings AS v
+        WHERE v.tenant_id = v_tenant_id AND v.model_id = v_model_id AND v.chunk_id = c.chunk_id OFFSET 0) AS e ON true
+    WHERE c.tenant_id = v_tenant_id AND c.chunk_id > coalesce(after, 0) AND e.found IS NULL
+    ORDER BY c.chunk_id
+    LIMIT k;
+END
+$$;
+COMMENT ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint) IS
+    'The next k chunks after a given one that lack a vector of the model, with the title and body to embed; for a backfill that stores them with sift.put_embeddings.';
+REVOKE ALL ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint) TO sift_owner, sift_writer;

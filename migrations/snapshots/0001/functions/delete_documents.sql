@@ -1,0 +1,41 @@
+-- Deletes documents by key, with everything derived from them; a tombstone stays in document_versions.
+CREATE OR REPLACE FUNCTION sift.delete_documents(tenant text, keys text[], reason text DEFAULT NULL)
+RETURNS TABLE (key text, deleted boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_reason    text := reason;
+    v_tenant_id integer := sift._tenant_id(tenant);
+    v_by        text := sift._effective_role();
+    v_now       timestamptz := now();
+    v_ids       bigint[];
+    v_keys      text[];
+BEGIN
+    SELECT array_agg(l.document_id), array_agg(l.key) INTO v_ids, v_keys
+    FROM (
+        SELECT d.document_id, d.key FROM sift.documents AS d
+        WHERE d.tenant_id = v_tenant_id AND d.key = ANY (delete_documents.keys)
+        ORDER BY d.key COLLATE "C"
+        FOR UPDATE
+    ) AS l;
+    IF v_ids IS NOT NULL THEN
+        PERFORM sift._remove_documents(v_tenant_id, v_ids);
+        INSERT INTO sift.document_versions AS h (tenant_id, document_id, version, key, event, title, source_uri, source_version,
+                                                 content_hash, parser, chunker, reason, changed_by, changed_at)
+        SELECT d.tenant_id, d.document_id, d.version + 1, d.key, 'deleted', d.title, d.source_uri, d.source_version, d.content_hash,
+               d.parser, d.chunker, v_reason, v_by, v_now
+        FROM sift.documents AS d
+        WHERE d.tenant_id = v_tenant_id AND d.document_id = ANY (v_ids);
+        DELETE FROM sift.documents AS d WHERE d.tenant_id = v_tenant_id AND d.document_id = ANY (v_ids);
+    END IF;
+    RETURN QUERY
+    SELECT k.key, k.key = ANY (coalesce(v_keys, '{}'::text[]))
+    FROM unnest(delete_documents.keys) WITH ORDINALITY AS k (key, position)
+    ORDER BY k.position;
+END
+$$;
+COMMENT ON FUNCTION sift.delete_documents(text, text[], text) IS
+    'Deletes documents with their chunks, postings, statistics and vectors in one transaction, and keeps a tombstone with the reason. Says of each key whether there was such a document.';
+REVOKE ALL ON FUNCTION sift.delete_documents(text, text[], text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.delete_documents(text, text[], text) TO sift_owner, sift_writer;

@@ -1,0 +1,52 @@
+-- Exact BM25 alone.
+--
+--   SELECT rank, score, key, body FROM sift.lexical_search('acme', 'pump cavitation', principals => '{public}');
+CREATE OR REPLACE FUNCTION sift.lexical_search(
+    tenant       text,
+    query        text,
+    k            integer DEFAULT 10,
+    principals   text[] DEFAULT NULL,
+    filter       jsonb DEFAULT NULL,
+    per_document integer DEFAULT NULL,
+    collapse     boolean DEFAULT false,
+    min_score    double precision DEFAULT NULL
+)
+RETURNS TABLE (
+    rank             integer,
+    score            double precision,
+    lexical_rank     integer,
+    lexical_score    double precision,
+    dense_rank       integer,
+    distance         double precision,
+    chunk_id         bigint,
+    document_id      bigint,
+    key              text,
+    title            text,
+    kind             text,
+    section          text,
+    page             integer,
+    char_start       integer,
+    char_end         integer,
+    document_version integer,
+    body             text,
+    metadata         jsonb,
+    duplicates       integer,
+    legs             text,
+    dense_path       text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.rank, s.lexical_score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
+    FROM sift._search(
+        lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
+        NULL, NULL, NULL, NULL, lexical_search.per_document, lexical_search.collapse, lexical_search.min_score, NULL) AS s
+    ORDER BY s.rank;
+END
+$$;
+COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision) IS
+    'The k best chunks the caller may see by exact BM25; score is the BM25 score. The same columns as sift.search.';
+REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;

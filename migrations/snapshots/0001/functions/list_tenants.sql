@@ -1,0 +1,29 @@
+-- The tenants, with their settings.
+CREATE OR REPLACE FUNCTION sift.list_tenants()
+RETURNS TABLE (
+    tenant               text,
+    analyzer             text,
+    analyzer_fingerprint text,
+    k1                   double precision,
+    b                    double precision,
+    rrf_k                double precision,
+    depth                integer,
+    index_title          text,
+    default_principals   text[],
+    model                text,
+    created_at           timestamptz
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT t.name, t.analyzer, t.analyzer_fingerprint, t.k1, t.b, t.rrf_k, t.depth, t.index_title, a.principals, m.name, t.created_at
+    FROM sift.tenants AS t
+    LEFT JOIN sift.access_lists AS a ON a.tenant_id = t.tenant_id AND a.access_list_id = t.default_access_list_id
+    LEFT JOIN sift.embedding_models AS m ON m.model_id = t.model_id
+    ORDER BY t.name COLLATE "C";
+END
+$$;
+COMMENT ON FUNCTION sift.list_tenants() IS 'The tenants with analyzer, ranking defaults, default principals and active embedding model.';
+REVOKE ALL ON FUNCTION sift.list_tenants() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.list_tenants() TO sift_owner, sift_writer, sift_app;

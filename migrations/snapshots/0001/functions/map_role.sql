@@ -1,0 +1,25 @@
+-- Maps a database role to principals: what logins with sift_reader may see.
+CREATE OR REPLACE FUNCTION sift.map_role(tenant text, role_name name, principals text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_tenant_id integer := sift._tenant_id(tenant);
+BEGIN
+    IF to_regrole(quote_ident(role_name)) IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('there is no database role %s', coalesce(quote_ident(role_name), 'NULL')),
+            HINT = 'CREATE ROLE it first; a login is mapped by its own name or by a role it is a member of.';
+    END IF;
+    IF EXISTS (SELECT FROM unnest(principals) AS p (name) WHERE p.name IS NULL OR p.name = '' OR p.name LIKE 'sift:%') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = 'a principal is a name such as user:1042, group:hr or public: neither empty nor beginning with sift:';
+    END IF;
+    DELETE FROM sift.role_principals AS m WHERE m.tenant_id = v_tenant_id AND m.role_name = map_role.role_name;
+    INSERT INTO sift.role_principals AS m (tenant_id, role_name, principal)
+    SELECT DISTINCT v_tenant_id, map_role.role_name, p.name FROM unnest(principals) AS p (name);
+END
+$$;
+COMMENT ON FUNCTION sift.map_role(text, name, text[]) IS
+    'Sets the principals a database role stands for in a tenant, in place of those it had; NULL or {} takes them all away.';
+REVOKE ALL ON FUNCTION sift.map_role(text, name, text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.map_role(text, name, text[]) TO sift_owner;

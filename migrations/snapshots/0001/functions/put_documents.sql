@@ -1,0 +1,292 @@
+-- Stores a batch of documents: the rows, chunks, postings, statistics and vectors of each become visible in one commit.
+--
+-- documents is a JSON array of objects with the members
+--   key              required; the stable name
+--   title, source_uri, source_version, language, license, parser, chunker, metadata {}, observed_at, valid_from, valid_to
+--   acl              array of principals; []: nobody but writers; left out: what the document has, or for a new one the
+--                    tenant's default
+--   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
+--   text             the whole text as one chunk; or
+--   chunks           array of {body, kind, section [], page, start, end, tokens, embedding [], embedding_hash, entities []}
+--   length           characters of the text the spans count in
+-- A chunk's tokens (joined by one space; those of the title in front of the first chunk's, where the tenant indexes titles) may
+-- come from the client, which then names the fingerprint of its analyzer; left out, the database makes them.
+--
+-- Writers of the same documents wait for each other in the order of keys, so that two batches cannot deadlock.
+CREATE OR REPLACE FUNCTION sift.put_documents(
+    tenant      text,
+    documents   jsonb,
+    fingerprint text DEFAULT NULL,
+    model       text DEFAULT NULL,
+    run_id      bigint DEFAULT NULL
+)
+RETURNS TABLE (key text, status text, document_id bigint, version integer, chunks integer)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_run_id     bigint := run_id;
+    v_tenant_id  integer := sift._tenant_id(tenant);
+    v_tenant     record;
+    v_model_id   integer;
+    v_now        timestamptz := now();
+    v_by         text := sift._effective_role();
+    v_batch      jsonb;
+    v_bad        text;
+    v_lists      jsonb;
+    v_created    jsonb;
+    v_existing   jsonb;
+    v_actions    jsonb := '{}'::jsonb;
+    v_replaced   bigint[];
+    v_chunk_ids  bigint[];
+    v_embed_ids  bigint[];
+    v_embeddings text[];
+    v_hashes     bytea[];
+BEGIN
+    SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+    IF documents IS NULL OR jsonb_typeof(documents) <> 'array' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS012', MESSAGE = 'documents must be a JSON array of objects';
+    END IF;
+    IF fingerprint IS NOT NULL AND fingerprint <> v_tenant.analyzer_fingerprint THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS007',
+            MESSAGE = format('the client''s analyzer has the fingerprint %s, the tenant %s was made with %s (%s)',
+                             fingerprint, to_json(tenant), v_tenant.analyzer_fingerprint, v_tenant.analyzer),
+            HINT = 'Use the client version the tenant was made with, or ingest into a new tenant.';
+    END IF;
+    IF model IS NOT NULL THEN
+        SELECT m.model_id INTO v_model_id FROM sift.embedding_models AS m WHERE m.name = put_documents.model;
+        IF v_model_id IS NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS006',
+                MESSAGE = format('there is no embedding model %s', to_json(model)),
+                HINT = 'Register it with sift.register_model; sift.list_models() lists those there are.';
+        END IF;
+    END IF;
+
+    SELECT d.value ->> 'key' INTO v_bad
+    FROM jsonb_array_elements(documents) AS d (value)
+    WHERE jsonb_typeof(d.value) <> 'object' OR coalesce(d.value ->> 'key', '') = '' OR octet_length(d.value ->> 'key') > 2000
+        OR coalesce(jsonb_typeof(d.value -> 'metadata'), 'object') NOT IN ('object', 'null')
+        OR coalesce(jsonb_typeof(d.value -> 'chunks'), 'array') NOT IN ('array', 'null')
+        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'null')
+        OR coalesce(d.value ->> 'content_hash', repeat('0', 64)) !~ '^[0-9a-fA-F]{64}$'
+    LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS012',
+            MESSAGE = format('the document %s is malformed', coalesce(to_json(left(v_bad, 200))::text, 'without a key')),
+            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl.';
+    END IF;
+    SELECT d.value ->> 'key' INTO v_bad
+    FROM jsonb_array_elements(documents) AS d (value)
+    GROUP BY 1
+    HAVING count(*) > 1
+    LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS012',
+            MESSAGE = format('the key %s stands twice in one batch', to_json(left(v_bad, 200))),
+            HINT = 'Put the two versions in two calls.';
+    END IF;
+
+    -- One access list per distinct set of the batch, by the set's JSON text; 'null' stands for the tenant's default.
+    SELECT coalesce(jsonb_object_agg(s.acl, s.list), '{}'::jsonb) INTO v_lists
+    FROM (
+        SELECT a.acl::text AS acl,
+               CASE WHEN jsonb_typeof(a.acl) = 'null' THEN v_tenant.default_access_list_id
+                    ELSE sift._access_list(v_tenant_id, ARRAY(SELECT p.name FROM jsonb_array_elements_text(a.acl) AS p (name))) END AS list
+        FROM (SELECT DISTINCT coalesce(d.value -> 'acl', 'null'::jsonb) AS acl FROM jsonb_array_elements(documents) AS d (value)) AS a
+    ) AS s;
+
+    -- Everything of a document but its chunks, with defaults filled in, so that what follows reads one shape.
+    SELECT coalesce(jsonb_agg(d.value - 'chunks' - 'text' || jsonb_build_object(
+               'metadata', CASE WHEN jsonb_typeof(d.value -> 'metadata') = 'object' THEN d.value -> 'metadata' ELSE '{}'::jsonb END,
+               'list', v_lists -> (coalesce(d.value -> 'acl', 'null'::jsonb))::text,
+               'length', coalesce((d.value ->> 'length')::integer, char_length(d.value ->> 'text'),
+                                  (SELECT max(coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body')))
+                                   FROM jsonb_array_elements(CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
+               'content_hash', coalesce(lower(d.value ->> 'content_hash'), encode(sha256(convert_to(jsonb_build_array(
+                                   d.value -> 'title', d.value -> 'text', d.value -> 'chunks')::text, 'UTF8')), 'hex'))
+           ) ORDER BY d.value ->> 'key' COLLATE "C"), '[]'::jsonb)
+    INTO v_batch
+    FROM jsonb_array_elements(documents) AS d (value);
+
+    -- New keys. A key that another transaction is inserting is waited for, in the order of keys.
+    WITH created AS (
+        INSERT INTO sift.documents AS d (tenant_id, key, version, title, source_uri, source_version, metadata, content_hash, parser,
+                                         chunker, language, license, observed_at, valid_from, valid_to, access_list_id, length, run_id,
+                                         updated_at)
+        SELECT v_tenant_id, n.key, 1, n.title, n.source_uri, n.source_version, n.metadata, decode(n.content_hash, 'hex'), n.parser,
+               n.chunker, n.language, n.license, coalesce(n.observed_at, v_now), n.valid_from, n.valid_to, n.list, n.length, v_run_id, v_now
+        FROM jsonb_to_recordset(v_batch) AS n (
+                 key text, title text, source_uri text, source_version text, metadata jsonb, content_hash text, parser text,
+                 chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+                 list bigint, length integer)
+        ORDER BY n.key COLLATE "C"
+        ON CONFLICT ON CONSTRAINT documents_key_key DO NOTHING
+        RETURNING d.key, d.document_id
+    )
+    SELECT coalesce(jsonb_object_agg(r.key, jsonb_build_array('created', r.document_id, 1)), '{}'::jsonb) INTO v_created FROM created AS r;
+
+    -- Keys that are there: locked in the order of keys, compared, and sorted into replaced, updated and unchanged.
+    IF (SELECT count(*) FROM jsonb_object_keys(v_created)) < jsonb_array_length(v_batch) THEN
+        PERFORM d.document_id
+        FROM sift.documents AS d
+        WHERE d.tenant_id = v_tenant_id
+          AND d.key = ANY (ARRAY(SELECT n.value ->> 'key' FROM jsonb_array_elements(v_batch) AS n (value)
+                                 WHERE NOT v_created ? (n.value ->> 'key')))
+        ORDER BY d.key COLLATE "C"
+        FOR UPDATE;
+        SELECT coalesce(jsonb_object_agg(d.key, jsonb_build_array(
+                   CASE WHEN d.content_hash <> decode(n.value ->> 'content_hash', 'hex')
+                             OR d.title IS DISTINCT FROM n.value ->> 'title' THEN 'replaced'
+                        WHEN (n.value ? 'metadata' AND d.metadata <> n.value -> 'metadata')
+                             OR (jsonb_typeof(n.value -> 'acl') = 'array' AND d.access_list_id <> (n.value ->> 'list')::bigint)
+                             OR d.source_uri IS DISTINCT FROM n.value ->> 'source_uri'
+                             OR d.source_version IS DISTINCT FROM n.value ->> 'source_version'
+                             OR d.license IS DISTINCT FROM n.value ->> 'license'
+                             OR d.language IS DISTINCT FROM n.value ->> 'language'
+                             OR d.valid_from IS DISTINCT FROM (n.value ->> 'valid_from')::timestamptz
+                             OR d.valid_to IS DISTINCT FROM (n.value ->> 'valid_to')::timestamptz THEN 'updated'
+                        ELSE 'unchanged' END,
+                   d.document_id, d.version)), '{}'::jsonb)
+        INTO v_existing
+        FROM jsonb_array_elements(v_batch) AS n (value)
+        CROSS JOIN LATERAL (
+            SELECT e.* FROM sift.documents AS e WHERE e.tenant_id = v_tenant_id AND e.key = n.value ->> 'key' OFFSET 0) AS d
+        WHERE NOT v_created ? (n.value ->> 'key');
+    END IF;
+    v_actions := v_created || coalesce(v_existing, '{}'::jsonb);
+    IF (SELECT count(*) FROM jsonb_object_keys(v_actions)) < jsonb_array_length(v_batch) THEN
+        RAISE EXCEPTION USING ERRCODE = '40001',
+            MESSAGE = 'a document of the batch was deleted while it was being replaced',
+            HINT = 'Run the batch again.';
+    END IF;
+
+    SELECT array_agg((a.value ->> 1)::bigint) INTO v_replaced FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'replaced';
+    IF v_replaced IS NOT NULL THEN
+        PERFORM sift._remove_documents(v_tenant_id, v_replaced);
+    END IF;
+    IF coalesce(v_existing, '{}'::jsonb) <> '{}'::jsonb THEN
+        -- The list moves first, while the old chunks of an updated document still stand under the old one.
+        PERFORM sift._move_access(v_tenant_id, (v_actions -> (n.value ->> 'key') ->> 1)::bigint, (n.value ->> 'list')::bigint)
+        FROM jsonb_array_elements(v_batch) AS n (value)
+        WHERE v_existing -> (n.value ->> 'key') ->> 0 IN ('replaced', 'updated') AND jsonb_typeof(n.value -> 'acl') = 'array';
+        UPDATE sift.documents AS d
+        SET version = d.version + CASE WHEN v_existing -> d.key ->> 0 = 'replaced' THEN 1 ELSE 0 END,
+            title = n.title, source_uri = n.source_uri, source_version = n.source_version, metadata = n.metadata,
+            content_hash = decode(n.content_hash, 'hex'), parser = n.parser, chunker = n.chunker, language = n.language,
+            license = n.license, observed_at = coalesce(n.observed_at, v_now), valid_from = n.valid_from, valid_to = n.valid_to,
+            length = n.length, run_id = v_run_id, updated_at = v_now
+        FROM jsonb_to_recordset(v_batch) AS n (
+                 key text, title text, source_uri text, source_version text, metadata jsonb, content_hash text, parser text,
+                 chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+                 length integer)
+        WHERE d.tenant_id = v_tenant_id AND d.key = n.key AND v_existing -> n.key ->> 0 IN ('replaced', 'updated');
+    END IF;
+
+    INSERT INTO sift.document_versions AS h (tenant_id, document_id, version, key, event, title, source_uri, source_version, content_hash,
+                                             parser, chunker, run_id, changed_by, changed_at)
+    SELECT v_tenant_id, (x.action ->> 1)::bigint, (x.action ->> 2)::integer + CASE WHEN x.action ->> 0 = 'replaced' THEN 1 ELSE 0 END,
+           x.doc ->> 'key', x.action ->> 0, x.doc ->> 'title', x.doc ->> 'source_uri', x.doc ->> 'source_version',
+           decode(x.doc ->> 'content_hash', 'hex'), x.doc ->> 'parser', x.doc ->> 'chunker', v_run_id, v_by, v_now
+    FROM (SELECT n.value AS doc, v_actions -> (n.value ->> 'key') AS action FROM jsonb_array_elements(v_batch) AS n (value)) AS x
+    WHERE x.action ->> 0 IN ('created', 'replaced');
+
+    -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
+    WITH inserted AS (
+        INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, page, char_start, char_end, kind,
+                                      section_path, text_hash, body, tokens)
+        SELECT v_tenant_id, x.document_id, x.list, x.ordinal - 1,
+               CASE WHEN x.tokens = '' THEN 0 ELSE 1 + char_length(x.tokens) - char_length(replace(x.tokens, ' ', '')) END,
+               x.page, x.char_start, coalesce(x.char_end, x.char_start + char_length(x.body)), x.kind, x.section_path,
+               sha256(convert_to(x.body, 'UTF8')), x.body, x.tokens
+        FROM (
+            SELECT d.document_id, d.access_list_id AS list,
+                   q.ordinal::integer AS ordinal, q.page, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
+                   coalesce(q.kind, 'text') AS kind, q.body,
+                   coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
+                       CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
+                   coalesce(q.tokens, array_to_string(sift.tokenize(
+                       CASE WHEN q.ordinal = 1 AND v_tenant.index_title = 'first' AND p.doc ->> 'title' <> ''
+                            THEN (p.doc ->> 'title') || E'\n' || q.body ELSE q.body END, v_tenant.analyzer), ' ')) AS tokens
+            FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action FROM jsonb_array_elements(documents) AS d (value)) AS p
+            CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(
+                CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks'
+                     WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
+                     ELSE '[]'::jsonb END)
+                AS (body text, kind text, section jsonb, page integer, start integer, "end" integer, tokens text))
+                WITH ORDINALITY AS q (body, kind, section, page, start, "end", tokens, ordinal)
+            CROSS JOIN LATERAL (
+                SELECT e.document_id, e.access_list_id FROM sift.documents AS e
+                WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
+            WHERE p.action ->> 0 IN ('created', 'replaced')
+            ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal
+            OFFSET 0
+        ) AS x
+        RETURNING c.chunk_id
+    )
+    SELECT array_agg(i.chunk_id ORDER BY i.chunk_id) INTO v_chunk_ids FROM inserted AS i;
+
+    IF v_chunk_ids IS NOT NULL THEN
+        IF fingerprint IS NULL AND jsonb_path_exists(documents, '$[*].chunks[*].tokens ? (@ != null)') THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS007',
+                MESSAGE = 'tokens were given without the fingerprint of the analyzer that made them',
+                HINT = 'Pass fingerprint, or leave the tokens out and the database makes them.';
+        END IF;
+        PERFORM sift._add_postings(v_tenant_id, v_chunk_ids);
+        IF v_model_id IS NOT NULL THEN
+            SELECT array_agg(e.chunk_id), array_agg(e.embedding), array_agg(e.hash)
+            INTO v_embed_ids, v_embeddings, v_hashes
+            FROM (
+                SELECT c.chunk_id, q.value ->> 'embedding' AS embedding,
+                       decode(coalesce(q.value ->> 'embedding_hash', encode(c.text_hash, 'hex')), 'hex') AS hash
+                FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action
+                      FROM jsonb_array_elements(documents) AS d (value)) AS p
+                CROSS JOIN LATERAL jsonb_array_elements(
+                    CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks' END) WITH ORDINALITY AS q (value, ordinal)
+                CROSS JOIN LATERAL (
+                    SELECT s.chunk_id, s.text_hash FROM sift.chunks AS s
+                    WHERE s.tenant_id = v_tenant_id AND s.document_id = (p.action ->> 1)::bigint AND s.ordinal = q.ordinal - 1
+                    OFFSET 0) AS c
+                WHERE p.action ->> 0 IN ('created', 'replaced') AND jsonb_typeof(q.value -> 'embedding') = 'array'
+            ) AS e;
+            IF v_embed_ids IS NOT NULL THEN
+                PERFORM sift._add_embeddings(v_tenant_id, v_model_id, v_embed_ids, v_embeddings, v_hashes);
+                IF v_tenant.model_id IS NULL THEN
+                    UPDATE sift.tenants AS t SET model_id = v_model_id WHERE t.tenant_id = v_tenant_id AND t.model_id IS NULL;
+                END IF;
+            END IF;
+        END IF;
+        INSERT INTO sift.chunk_entities AS e (tenant_id, entity, chunk_id)
+        SELECT DISTINCT v_tenant_id, n.entity, c.chunk_id
+        FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action
+              FROM jsonb_array_elements(documents) AS d (value)
+              WHERE jsonb_path_exists(d.value, '$.chunks[*].entities')) AS p
+        CROSS JOIN LATERAL jsonb_array_elements(p.doc -> 'chunks') WITH ORDINALITY AS q (value, ordinal)
+        CROSS JOIN LATERAL jsonb_array_elements_text(
+            CASE WHEN jsonb_typeof(q.value -> 'entities') = 'array' THEN q.value -> 'entities' END) AS n (entity)
+        CROSS JOIN LATERAL (
+            SELECT s.chunk_id FROM sift.chunks AS s
+            WHERE s.tenant_id = v_tenant_id AND s.document_id = (p.action ->> 1)::bigint AND s.ordinal = q.ordinal - 1
+            OFFSET 0) AS c
+        WHERE p.action ->> 0 IN ('created', 'replaced') AND n.entity <> '';
+    END IF;
+
+    RETURN QUERY
+    SELECT n.value ->> 'key', v_actions -> (n.value ->> 'key') ->> 0, d.document_id, d.version,
+           (SELECT count(*)::integer FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = d.document_id)
+    FROM jsonb_array_elements(documents) WITH ORDINALITY AS n (value, position)
+    CROSS JOIN LATERAL (
+        SELECT e.document_id, e.version FROM sift.documents AS e
+        WHERE e.tenant_id = v_tenant_id AND e.key = n.value ->> 'key' OFFSET 0) AS d
+    ORDER BY n.position;
+EXCEPTION
+    -- What the tables or the types refuse is the document's fault, and the caller can isolate it.
+    WHEN data_exception OR check_violation OR not_null_violation THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS012',
+            MESSAGE = format('a document of the batch cannot be stored: %s', sqlerrm),
+            HINT = 'Put the documents one by one to find it. A chunk is {body, kind, section [], page, start, end, tokens, embedding [], entities []}.';
+END
+$$;
+COMMENT ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) IS
+    'Stores a batch of documents (JSON array of {key, title, text or chunks, metadata, acl, …}), each wholly or not at all; a document whose content_hash is known is left alone. Returns one row per document: created, replaced, updated or unchanged.';
+REVOKE ALL ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) TO sift_owner, sift_writer;

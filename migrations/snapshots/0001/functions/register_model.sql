@@ -1,0 +1,107 @@
+-- Registers an embedding model: its row, the partition of sift.chunk_embeddings for its vectors, and their HNSW index. Registering
+-- it again with the same properties changes nothing and returns the same number; of two sessions that register it at once, one
+-- does and the other waits for it.
+CREATE OR REPLACE FUNCTION sift.register_model(
+    model           text,
+    dimensions      integer,
+    revision        text DEFAULT '',
+    metric          text DEFAULT 'cosine',
+    "precision"     text DEFAULT NULL,
+    query_prefix    text DEFAULT '',
+    document_prefix text DEFAULT '',
+    lexical_weight  double precision DEFAULT 1::double precision,
+    dense_weight    double precision DEFAULT 1::double precision
+) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_schema    name := sift._vector_schema();
+    v_precision text := coalesce("precision", CASE WHEN dimensions <= 2000 THEN 'vector' ELSE 'halfvec' END);
+    v_model_id  integer;
+    v_existing  record;
+    v_different text;
+    v_partition text;
+BEGIN
+    IF model IS NULL OR model = '' OR octet_length(model) > 200 OR model ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a model needs a name of 1 to 200 bytes without control characters';
+    END IF;
+    IF dimensions IS NULL OR dimensions < 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('a model has at least 1 dimension, not %s', coalesce(dimensions::text, 'NULL'));
+    END IF;
+    IF dimensions > 4000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('%s dimensions cannot be indexed: pgvector indexes 2000 as vector and 4000 as halfvec', dimensions),
+            HINT = 'Have the model return fewer dimensions (many can shorten their vectors), or cut the vectors to 4000 '
+                   'and normalize them again before they are stored and searched with.';
+    END IF;
+    IF v_precision NOT IN ('vector', 'halfvec') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('precision must be vector or halfvec, not %s', to_json(left(v_precision, 200)));
+    END IF;
+    IF v_precision = 'vector' AND dimensions > 2000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('%s dimensions cannot be indexed as vector, which takes up to 2000', dimensions),
+            HINT = 'Use precision => ''halfvec'', which takes up to 4000.';
+    END IF;
+    IF metric IS NULL OR metric NOT IN ('cosine', 'ip', 'l2') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('metric must be cosine, ip or l2, not %s', coalesce(to_json(left(metric, 200))::text, 'NULL'));
+    END IF;
+    IF lexical_weight IS NULL OR NOT (lexical_weight >= 0::double precision AND lexical_weight < 'Infinity'::double precision)
+       OR dense_weight IS NULL OR NOT (dense_weight >= 0::double precision AND dense_weight < 'Infinity'::double precision) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('weights must be finite and not negative, not %s and %s',
+                             coalesce(lexical_weight::text, 'NULL'), coalesce(dense_weight::text, 'NULL'));
+    END IF;
+
+    SELECT m.* INTO v_existing FROM sift.embedding_models AS m WHERE m.name = register_model.model;
+    IF NOT FOUND THEN
+        INSERT INTO sift.embedding_models AS m (model_id, name, revision, dimensions, metric, precision, query_prefix, document_prefix,
+                                                lexical_weight, dense_weight)
+        VALUES (nextval('sift.embedding_model_ids')::integer, model, coalesce(revision, ''), dimensions, metric, v_precision,
+                coalesce(query_prefix, ''), coalesce(document_prefix, ''), lexical_weight, dense_weight)
+        ON CONFLICT ON CONSTRAINT embedding_models_name_key DO NOTHING
+        RETURNING m.model_id INTO v_model_id;
+        IF v_model_id IS NULL THEN
+            SELECT m.* INTO v_existing FROM sift.embedding_models AS m WHERE m.name = register_model.model;
+        END IF;
+    END IF;
+    IF v_model_id IS NULL THEN
+        SELECT string_agg(format('%s is %s, not %s', p.name, to_json(p.stored), to_json(p.asked)), '; ' ORDER BY p.position) INTO v_different
+        FROM (VALUES (1, 'revision', v_existing.revision, coalesce(revision, '')),
+                     (2, 'dimensions', v_existing.dimensions::text, dimensions::text),
+                     (3, 'metric', v_existing.metric, metric),
+                     (4, 'precision', v_existing.precision, coalesce("precision", v_existing.precision)),
+                     (5, 'query_prefix', v_existing.query_prefix, coalesce(query_prefix, '')),
+                     (6, 'document_prefix', v_existing.document_prefix, coalesce(document_prefix, '')),
+                     (7, 'lexical_weight', v_existing.lexical_weight::text, lexical_weight::text),
+                     (8, 'dense_weight', v_existing.dense_weight::text, dense_weight::text)) AS p (position, name, stored, asked)
+        WHERE p.stored <> p.asked;
+        IF v_different IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS011',
+                MESSAGE = format('the model %s is registered with other properties: %s', to_json(model), v_different),
+                HINT = 'Vectors made in different ways are never mixed: register the other one under another name, or pass what is stored.';
+        END IF;
+        RETURN v_existing.model_id;
+    END IF;
+
+    -- Made apart and attached when complete: making it in place would lock every reader out of the table above it.
+    v_partition := format('chunk_embeddings_m%s', v_model_id);
+    EXECUTE format('CREATE TABLE sift.%I (LIKE sift.chunk_embeddings INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)', v_partition);
+    EXECUTE format('REVOKE ALL ON TABLE sift.%I FROM PUBLIC', v_partition);
+    EXECUTE format('ALTER TABLE sift.%I ENABLE ROW LEVEL SECURITY', v_partition);
+    EXECUTE format('COMMENT ON TABLE sift.%I IS %L', v_partition, format('Vectors of the model %s.', model));
+    EXECUTE format('CREATE INDEX %1$I ON sift.%2$I USING hnsw ((%3$I::%4$I.%5$s(%6$s)) %4$I.%5$s_%7$s_ops)',
+                   v_partition || '_hnsw_idx', v_partition,
+                   CASE v_precision WHEN 'halfvec' THEN 'half_embedding' ELSE 'embedding' END,
+                   v_schema, v_precision, dimensions, metric);
+    EXECUTE format('ALTER TABLE sift.chunk_embeddings ATTACH PARTITION sift.%I FOR VALUES IN (%s)', v_partition, v_model_id);
+    RETURN v_model_id;
+END
+$$;
+COMMENT ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision) IS
+    'Registers an embedding model and returns its number: dimensions up to 2,000 as vector or 4,000 as halfvec; metric cosine, ip or l2; prefixes that queries and documents are embedded with; default weights in fusion. Repeating it is harmless; other properties under the same name are refused.';
+REVOKE ALL ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision)
+    TO sift_owner, sift_writer;

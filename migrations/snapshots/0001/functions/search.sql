@@ -1,0 +1,63 @@
+-- Hybrid search: exact BM25 and vectors, each over what the caller may see, fused by reciprocal ranks.
+--
+--   SELECT rank, key, title, body FROM sift.search('acme', 'failure modes of co-simulation');
+--   SELECT * FROM sift.search('acme', 'pump', k => 5, principals => '{group:hr}', filter => '{"metadata.year": {"$gte": 2020}}');
+--
+-- score is the fused score; every hit carries each leg's rank and raw figure. legs says which legs ran: a text whose vector is
+-- neither passed nor cached is searched lexically alone.
+CREATE OR REPLACE FUNCTION sift.search(
+    tenant          text,
+    query           text DEFAULT NULL,
+    k               integer DEFAULT 10,
+    principals      text[] DEFAULT NULL,
+    filter          jsonb DEFAULT NULL,
+    query_embedding real[] DEFAULT NULL,
+    mode            text DEFAULT 'hybrid',
+    model           text DEFAULT NULL,
+    depth           integer DEFAULT NULL,
+    rrf_k           double precision DEFAULT NULL,
+    weights         double precision[] DEFAULT NULL,
+    per_document    integer DEFAULT NULL,
+    collapse        boolean DEFAULT true,
+    min_score       double precision DEFAULT NULL,
+    max_distance    double precision DEFAULT NULL
+)
+RETURNS TABLE (
+    rank             integer,
+    score            double precision,
+    lexical_rank     integer,
+    lexical_score    double precision,
+    dense_rank       integer,
+    distance         double precision,
+    chunk_id         bigint,
+    document_id      bigint,
+    key              text,
+    title            text,
+    kind             text,
+    section          text,
+    page             integer,
+    char_start       integer,
+    char_end         integer,
+    document_version integer,
+    body             text,
+    metadata         jsonb,
+    duplicates       integer,
+    legs             text,
+    dense_path       text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.rank, s.score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
+    FROM sift._search(
+        search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
+        search.depth, search.rrf_k, search.weights, search.per_document, search.collapse, search.min_score, search.max_distance) AS s
+    ORDER BY s.rank;
+END
+$$;
+COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) IS
+    'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. per_document: cap per document. min_score and max_distance: floors of the legs before fusion.';
+REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;

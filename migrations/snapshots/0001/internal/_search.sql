@@ -1,0 +1,261 @@
+-- The search behind sift.search, sift.lexical_search and sift.dense_search: validates, runs the legs, fuses, collapses, caps, truncates.
+--
+--   score(c) = Σ over legs of weight(leg) / (rrf_k + rank(leg, c))
+--     G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
+--     Methods, SIGIR 2009.
+--
+-- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, k. Where
+-- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again.
+CREATE OR REPLACE FUNCTION sift._search(
+    tenant          text,
+    query           text,
+    k               integer,
+    principals      text[],
+    filter          jsonb,
+    query_embedding real[],
+    mode            text,
+    model           text,
+    depth           integer,
+    rrf_k           double precision,
+    weights         double precision[],
+    per_document    integer,
+    collapse        boolean,
+    min_score       double precision,
+    max_distance    double precision
+)
+RETURNS TABLE (
+    rank             integer,
+    score            double precision,
+    lexical_rank     integer,
+    lexical_score    double precision,
+    dense_rank       integer,
+    distance         double precision,
+    chunk_id         bigint,
+    document_id      bigint,
+    key              text,
+    title            text,
+    kind             text,
+    section          text,
+    page             integer,
+    char_start       integer,
+    char_end         integer,
+    document_version integer,
+    body             text,
+    metadata         jsonb,
+    duplicates       integer,
+    legs             text,
+    dense_path       text
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_max_depth CONSTANT integer := 10000;
+    v_tenant_id    integer := sift._tenant_id(tenant);
+    v_tenant       record;
+    v_model        record;
+    v_k            integer := k;
+    v_lists        bigint[];
+    v_terms        text[] := '{}';
+    v_vector       real[] := query_embedding;
+    v_lexical      boolean;
+    v_dense        boolean;
+    v_predicate    text;
+    v_bound        jsonb;
+    v_depth        integer;
+    v_rrf_k        double precision;
+    v_weights      double precision[];
+    v_legs         text;
+    v_chunks       bigint[];
+    v_scores       double precision[];
+    v_neighbours   bigint[];
+    v_distances    double precision[];
+    v_path         text;
+    v_more         boolean;
+    v_page_chunks         bigint[];
+    v_page_documents      bigint[];
+    v_page_scores         double precision[];
+    v_page_lexical_ranks  integer[];
+    v_page_lexical_scores double precision[];
+    v_page_dense_ranks    integer[];
+    v_page_distances      double precision[];
+    v_page_duplicates     integer[];
+    v_min_score    double precision := min_score;
+    v_max_distance double precision := max_distance;
+    v_cap          integer := coalesce(per_document, 2147483647);
+    v_collapse     boolean := coalesce(collapse, false);
+BEGIN
+    SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+    v_lists := sift._visible_lists(v_tenant_id, principals);
+
+    IF v_k IS NULL OR v_k < 0 OR v_k > v_max_depth THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('k must lie between 0 and %s, not %s', v_max_depth, coalesce(v_k::text, 'NULL')),
+            HINT = 'k is the number of rows wanted; 10 is the default.';
+    END IF;
+    IF mode IS NULL OR mode NOT IN ('hybrid', 'lexical', 'dense') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('mode must be hybrid, lexical or dense, not %s', coalesce(to_json(left(mode, 100))::text, 'NULL'));
+    END IF;
+    IF depth IS NOT NULL AND (depth < v_k OR depth > v_max_depth) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('depth must lie between k (%s) and %s, not %s', v_k, v_max_depth, depth),
+            HINT = 'depth is how many ranks of each leg are fused; leave it out for the tenant''s default.';
+    END IF;
+    IF v_cap < 1 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('per_document must be at least 1, not %s', v_cap),
+            HINT = 'Leave it out for no cap.';
+    END IF;
+    v_rrf_k := coalesce(rrf_k, v_tenant.rrf_k);
+    IF NOT (v_rrf_k >= 0::double precision AND v_rrf_k < 'Infinity'::double precision) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite and not negative, not %s', v_rrf_k);
+    END IF;
+    IF v_min_score = 'NaN'::double precision OR v_max_distance = 'NaN'::double precision THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN';
+    END IF;
+
+    IF model IS NOT NULL THEN
+        SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.name = _search.model;
+        IF v_model.model_id IS NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS006',
+                MESSAGE = format('there is no embedding model %s', to_json(left(model, 200))),
+                HINT = 'sift.list_models() lists those there are.';
+        END IF;
+    ELSE
+        SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_tenant.model_id;
+    END IF;
+    v_weights := coalesce(weights, ARRAY[
+        coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
+        coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
+    IF array_ndims(v_weights) IS DISTINCT FROM 1 OR cardinality(v_weights) <> 2
+       OR NOT coalesce(v_weights[1] >= 0::double precision AND v_weights[1] < 'Infinity'::double precision
+                       AND v_weights[2] >= 0::double precision AND v_weights[2] < 'Infinity'::double precision
+                       AND v_weights[1] + v_weights[2] > 0::double precision, false) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('weights must be two finite numbers, lexical and dense, not negative and not both zero; not %s', v_weights),
+            HINT = 'For example weights => ''{1, 0.5}''.';
+    END IF;
+    SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
+
+    IF mode <> 'dense' THEN
+        v_terms := coalesce(sift._query_terms(v_tenant.analyzer, query), '{}'::text[]);
+    END IF;
+    IF mode = 'lexical' THEN
+        v_vector := NULL;
+    ELSIF v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
+        SELECT q.embedding INTO v_vector
+        FROM sift.query_embeddings AS q
+        WHERE q.tenant_id = v_tenant_id AND q.model_id = v_model.model_id AND q.query = btrim(_search.query, E' \t\r\n');
+    END IF;
+    IF v_vector IS NOT NULL THEN
+        IF v_model.model_id IS NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS006',
+                MESSAGE = format('a query vector was given, but the tenant %s has no embedding model', to_json(tenant)),
+                HINT = 'Name one with model, or ingest with one first.';
+        END IF;
+        PERFORM sift._check_vector(v_model.model_id, v_vector);
+    END IF;
+    v_lexical := cardinality(v_terms) > 0 AND (mode = 'lexical' OR v_weights[1] > 0::double precision);
+    v_dense := v_vector IS NOT NULL AND (mode = 'dense' OR v_weights[2] > 0::double precision);
+    IF NOT v_lexical AND NOT v_dense THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS003',
+            MESSAGE = CASE mode
+                WHEN 'lexical' THEN 'the query holds no searchable term'
+                WHEN 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
+                ELSE 'nothing to search for: the query holds no searchable term, and there is no query vector' END,
+            HINT = 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.';
+    END IF;
+    v_legs := CASE WHEN v_lexical AND v_dense THEN 'lexical+dense' WHEN v_lexical THEN 'lexical' ELSE 'dense' END;
+    IF v_k = 0 OR cardinality(v_lists) = 0 THEN
+        RETURN;
+    END IF;
+
+    v_depth := coalesce(depth, CASE
+        WHEN v_lexical AND v_dense THEN greatest(v_tenant.depth, v_k)
+        WHEN v_collapse OR v_cap < v_k THEN least(2 * v_k + 10, v_max_depth)
+        ELSE v_k END);
+    LOOP
+        IF v_lexical THEN
+            SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
+            FROM sift._lexical_leg(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b)
+                 WITH ORDINALITY AS l (chunk_id, score, position);
+        END IF;
+        IF v_dense THEN
+            SELECT array_agg(n.chunk_id ORDER BY n.position), array_agg(n.distance ORDER BY n.position), max(n.path)
+            INTO v_neighbours, v_distances, v_path
+            FROM sift._dense_leg(v_tenant_id, v_model.model_id, v_vector, v_lists, v_predicate, v_bound, v_depth)
+                 WITH ORDINALITY AS n (chunk_id, distance, path, position);
+        END IF;
+
+        WITH fused AS (
+            SELECT coalesce(l.chunk_id, n.chunk_id) AS chunk_id,
+                   l.position::integer AS lexical_rank, l.score AS lexical_score,
+                   n.position::integer AS dense_rank, n.distance AS distance,
+                   coalesce(v_weights[1] / (v_rrf_k + l.position::double precision), 0::double precision)
+                   + coalesce(v_weights[2] / (v_rrf_k + n.position::double precision), 0::double precision) AS score
+            FROM (SELECT u.chunk_id, u.score, u.position
+                  FROM unnest(v_chunks, v_scores) WITH ORDINALITY AS u (chunk_id, score, position)
+                  WHERE v_min_score IS NULL OR u.score >= v_min_score) AS l
+            FULL JOIN (SELECT u.chunk_id, u.distance, u.position
+                       FROM unnest(v_neighbours, v_distances) WITH ORDINALITY AS u (chunk_id, distance, position)
+                       WHERE v_max_distance IS NULL OR u.distance <= v_max_distance) AS n ON n.chunk_id = l.chunk_id
+        ),
+        located AS (
+            SELECT f.*, c.document_id,
+                   CASE WHEN v_collapse THEN row_number() OVER (PARTITION BY c.text_hash ORDER BY f.score DESC, f.chunk_id) ELSE 1 END AS copy,
+                   CASE WHEN v_collapse THEN count(*) OVER (PARTITION BY c.text_hash) - 1 ELSE 0 END AS duplicates
+            FROM fused AS f
+            CROSS JOIN LATERAL (
+                SELECT s.document_id, s.text_hash FROM sift.chunks AS s
+                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id OFFSET 0) AS c
+        ),
+        capped AS (
+            SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.score DESC, o.chunk_id) AS of_document
+            FROM located AS o
+            WHERE o.copy = 1
+        ),
+        page AS (
+            SELECT p.* FROM capped AS p
+            WHERE p.of_document <= v_cap
+            ORDER BY p.score DESC, p.chunk_id
+            LIMIT v_k
+        )
+        SELECT array_agg(g.chunk_id ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.document_id ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.score ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.lexical_rank ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.lexical_score ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.dense_rank ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.distance ORDER BY g.score DESC, g.chunk_id),
+               array_agg(g.duplicates::integer ORDER BY g.score DESC, g.chunk_id)
+        INTO v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
+             v_page_distances, v_page_duplicates
+        FROM page AS g;
+
+        -- A leg has more to give when it was cut by depth, not by its end or by a floor.
+        v_more := (v_lexical AND cardinality(v_chunks) = v_depth AND coalesce(v_scores[v_depth] >= v_min_score, true))
+               OR (v_dense AND cardinality(v_neighbours) = v_depth AND coalesce(v_distances[v_depth] <= v_max_distance, true));
+        EXIT WHEN coalesce(cardinality(v_page_chunks), 0) >= v_k OR depth IS NOT NULL OR v_depth >= v_max_depth
+               OR NOT coalesce(v_more, false);
+        v_depth := least(2 * v_depth, v_max_depth);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
+           d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
+           d.metadata, g.duplicates, v_legs, CASE WHEN v_dense THEN v_path END
+    FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
+                v_page_distances, v_page_duplicates) WITH ORDINALITY
+         AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
+    CROSS JOIN LATERAL (
+        SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunks AS s
+        WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id OFFSET 0) AS c
+    CROSS JOIN LATERAL (
+        SELECT e.key, e.title, e.version, e.metadata FROM sift.documents AS e
+        WHERE e.tenant_id = v_tenant_id AND e.document_id = g.document_id OFFSET 0) AS d
+    ORDER BY g.rank;
+END
+$$;
+COMMENT ON FUNCTION sift._search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) IS
+    'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
+REVOKE ALL ON FUNCTION sift._search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) FROM PUBLIC;

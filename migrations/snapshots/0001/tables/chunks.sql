@@ -1,0 +1,34 @@
+-- The retrieval unit.
+CREATE TABLE sift.chunks (
+    tenant_id      integer NOT NULL,
+    chunk_id       bigint GENERATED ALWAYS AS IDENTITY,
+    document_id    bigint NOT NULL,
+    access_list_id bigint NOT NULL,
+    ordinal        integer NOT NULL,
+    doc_length     integer NOT NULL,
+    page           integer,
+    char_start     integer NOT NULL,
+    char_end       integer NOT NULL,
+    kind           text NOT NULL,
+    section_path   text[] NOT NULL,
+    text_hash      bytea NOT NULL,
+    body           text NOT NULL,
+    tokens         text NOT NULL COLLATE "C",
+    CONSTRAINT chunks_pkey PRIMARY KEY (tenant_id, chunk_id) INCLUDE (access_list_id, document_id),
+    CONSTRAINT chunks_ordinal_key UNIQUE (tenant_id, document_id, ordinal),
+    CONSTRAINT chunks_document_id_fkey FOREIGN KEY (tenant_id, document_id)
+        REFERENCES sift.documents (tenant_id, document_id) ON DELETE CASCADE,
+    CONSTRAINT chunks_kind_check CHECK (kind IN ('text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim')),
+    CONSTRAINT chunks_char_span_check CHECK (char_start >= 0 AND char_end >= char_start)
+);
+CREATE INDEX chunks_access_list_id_idx ON sift.chunks (tenant_id, access_list_id, chunk_id);
+CREATE INDEX chunks_text_hash_idx ON sift.chunks (tenant_id, text_hash);
+COMMENT ON TABLE sift.chunks IS 'The retrieval unit: a verbatim piece of a document''s text, and the tokens the analyzer made of it.';
+COMMENT ON COLUMN sift.chunks.access_list_id IS 'That of the document, kept here so that permission is one probe of this index.';
+COMMENT ON COLUMN sift.chunks.doc_length IS 'Number of tokens, repeats included; 0 is not counted in the corpus statistics.';
+COMMENT ON COLUMN sift.chunks.char_start IS 'First character of body in the document''s text, counted from 0.';
+COMMENT ON COLUMN sift.chunks.char_end IS 'One past the last character of body in the document''s text.';
+COMMENT ON COLUMN sift.chunks.text_hash IS 'sha256 of body: equal bodies collapse in a result.';
+COMMENT ON COLUMN sift.chunks.tokens IS 'Tokens in order, joined by one space: what the postings are made of, and unmade when the chunk goes.';
+REVOKE ALL ON TABLE sift.chunks FROM PUBLIC;
+ALTER TABLE sift.chunks ENABLE ROW LEVEL SECURITY;

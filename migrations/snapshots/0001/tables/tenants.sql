@@ -1,0 +1,40 @@
+-- One row per tenant: the unit of isolation and of corpus statistics.
+CREATE SEQUENCE sift.tenant_ids AS bigint MAXVALUE 2147483647;
+COMMENT ON SEQUENCE sift.tenant_ids IS 'Numbers for sift.tenants; not an identity column because tenant_id is an integer.';
+REVOKE ALL ON SEQUENCE sift.tenant_ids FROM PUBLIC;
+
+CREATE TABLE sift.tenants (
+    tenant_id              integer NOT NULL,
+    name                   text NOT NULL,
+    analyzer               text NOT NULL,
+    analyzer_fingerprint   text NOT NULL,
+    k1                     double precision NOT NULL DEFAULT 1.2::double precision,
+    b                      double precision NOT NULL DEFAULT 0.75::double precision,
+    rrf_k                  double precision NOT NULL DEFAULT 60::double precision,
+    lexical_weight         double precision,
+    dense_weight           double precision,
+    depth                  integer NOT NULL DEFAULT 100,
+    index_title            text NOT NULL DEFAULT 'first',
+    default_access_list_id bigint NOT NULL DEFAULT 0,
+    model_id               integer,
+    created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
+    CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
+    CONSTRAINT tenants_name_key UNIQUE (name),
+    CONSTRAINT tenants_name_check CHECK (name <> '' AND pg_catalog.octet_length(name) <= 200),
+    CONSTRAINT tenants_k1_check CHECK (k1 >= 0::double precision AND k1 < 'Infinity'::double precision),
+    CONSTRAINT tenants_b_check CHECK (b >= 0::double precision AND b <= 1::double precision),
+    CONSTRAINT tenants_rrf_k_check CHECK (rrf_k >= 0::double precision AND rrf_k < 'Infinity'::double precision),
+    CONSTRAINT tenants_lexical_weight_check CHECK (lexical_weight >= 0::double precision AND lexical_weight < 'Infinity'::double precision),
+    CONSTRAINT tenants_dense_weight_check CHECK (dense_weight >= 0::double precision AND dense_weight < 'Infinity'::double precision),
+    CONSTRAINT tenants_depth_check CHECK (depth BETWEEN 1 AND 10000),
+    CONSTRAINT tenants_index_title_check CHECK (index_title IN ('first', 'none'))
+);
+COMMENT ON TABLE sift.tenants IS 'The unit of isolation and of corpus statistics, with its analyzer and ranking defaults.';
+COMMENT ON COLUMN sift.tenants.analyzer_fingerprint IS 'Identifies the exact analyzer the postings were made with; a client with another is refused.';
+COMMENT ON COLUMN sift.tenants.lexical_weight IS 'Weight of the lexical leg in fusion; NULL takes the default of the embedding model.';
+COMMENT ON COLUMN sift.tenants.dense_weight IS 'Weight of the dense leg in fusion; NULL takes the default of the embedding model.';
+COMMENT ON COLUMN sift.tenants.index_title IS 'first: the title is indexed with the first chunk; none: it is not indexed.';
+COMMENT ON COLUMN sift.tenants.default_access_list_id IS 'Access list of documents ingested without one; 0 is the list nobody is on.';
+COMMENT ON COLUMN sift.tenants.model_id IS 'The active embedding model; NULL until one is used.';
+REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
+ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;
