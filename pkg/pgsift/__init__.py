@@ -1,4 +1,5 @@
-"""pgsift: a retrieval store in PostgreSQL. Exact BM25, vector search and their fusion as SQL functions, with permissions.
+"""pgsift: a retrieval store in PostgreSQL. Exact BM25, vector search and their fusion as SQL functions, with
+permissions.
 
 ::
 
@@ -9,7 +10,8 @@
         for hit in store.search("default", "failure modes", principals=["public"]):
             print(hit.rank, hit.key, hit.body)
 
-:class:`AsyncStore` has the same methods, to be awaited. Errors are in :mod:`pgsift.errors`, results in :mod:`pgsift.models`.
+:class:`AsyncStore` has the same methods, to be awaited. Errors are in :mod:`pgsift.errors`, results in
+:mod:`pgsift.models`.
 """
 
 from __future__ import annotations

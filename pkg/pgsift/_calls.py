@@ -1,7 +1,9 @@
-"""The SQL of the library: one pure function per function of the schema, giving statement, parameters and row type.
+"""The SQL of the library: one pure function per function of the schema, giving statement, parameters and row
+type.
 
-Nothing here touches a connection. Every statement calls functions of the schema ``sift`` with named arguments, typed
-placeholders and an explicit list of columns; a column that a later version adds does no harm.
+Nothing here touches a connection. Every statement calls functions of the schema ``sift`` with named
+arguments, typed placeholders and an explicit list of columns; a column that a later version adds does no
+harm.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pgsift.models import (
     FoldResult,
     Hit,
     Model,
+    PackResult,
     PutResult,
     QueryTerm,
     Record,
@@ -52,8 +55,11 @@ def _columns(record: type[Record]) -> str:
     return ", ".join(f'"{item.name}"' for item in fields(record))  # type: ignore[arg-type]
 
 
-def _call(function: str, result: type[Record] | str | None, row: Callable[..., T], **arguments: tuple[str, Any]) -> Call[T]:
-    """A call with named, typed arguments: ``name=(type, value)``; of a scalar function when there are no columns."""
+def _call(
+    function: str, result: type[Record] | str | None, row: Callable[..., T], **arguments: tuple[str, Any]
+) -> Call[T]:
+    """A call with named, typed arguments: ``name=(type, value)``; of a scalar function when there are no
+    columns."""
     listed = ", ".join(f'"{name}" => %s::{kind}' for name, (kind, _) in arguments.items())
     if result is None:
         statement = f"SELECT sift.{function}({listed})"
@@ -77,7 +83,9 @@ def texts(values: Iterable[str] | None, name: str) -> list[str] | None:
     if values is None:
         return None
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidArgument(f"{name} must be a list of strings, not {type(values).__name__}", hint=f"Write [{values!r}].")
+        raise InvalidArgument(
+            f"{name} must be a list of strings, not {type(values).__name__}", hint=f"Write [{values!r}]."
+        )
     return [clean_text(_string(value, name))[0] for value in values]
 
 
@@ -152,11 +160,17 @@ def create_tenant(
 ) -> Call[int]:
     """Makes a tenant."""
     return _call(
-        "create_tenant", None, _first, tenant=("text", text(tenant)), analyzer=("text", text(analyzer)),
-        k1=("double precision", number(k1, "k1")), b=("double precision", number(b, "b")),
+        "create_tenant",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        analyzer=("text", text(analyzer)),
+        k1=("double precision", number(k1, "k1")),
+        b=("double precision", number(b, "b")),
         default_principals=("text[]", texts(default_principals, "default_principals")),
-        index_title=("text", text(index_title)), exist_ok=("boolean", bool(exist_ok)),
-    )  # fmt: skip
+        index_title=("text", text(index_title)),
+        exist_ok=("boolean", bool(exist_ok)),
+    )
 
 
 def drop_tenant(tenant: str) -> Call[bool]:
@@ -172,24 +186,36 @@ def list_tenants() -> Call[Tenant]:
 def set_default_access(tenant: str, principals: Iterable[str] | None) -> Call[None]:
     """Who sees documents that come without an access list."""
     return _call(
-        "set_default_access", None, _first, tenant=("text", text(tenant)), principals=("text[]", texts(principals, "principals"))
+        "set_default_access",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        principals=("text[]", texts(principals, "principals")),
     )
 
 
 def map_role(tenant: str, role_name: str, principals: Iterable[str] | None) -> Call[None]:
     """The principals a database role stands for."""
     return _call(
-        "map_role", None, _first, tenant=("text", text(tenant)), role_name=("name", text(role_name)),
+        "map_role",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        role_name=("name", text(role_name)),
         principals=("text[]", texts(principals, "principals")),
-    )  # fmt: skip
+    )
 
 
 def set_access(tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> Call[AccessResult]:
     """Who may see some documents."""
     return _call(
-        "set_access", AccessResult, AccessResult, tenant=("text", text(tenant)), keys=("text[]", texts(keys, "keys")),
+        "set_access",
+        AccessResult,
+        AccessResult,
+        tenant=("text", text(tenant)),
+        keys=("text[]", texts(keys, "keys")),
         principals=("text[]", texts(principals, "principals")),
-    )  # fmt: skip
+    )
 
 
 # Documents
@@ -200,25 +226,39 @@ def put_documents(
 ) -> Call[PutResult]:
     """Stores a JSON array of documents."""
     return _call(
-        "put_documents", PutResult, PutResult, tenant=("text", text(tenant)), documents=("jsonb", documents),
-        fingerprint=("text", fingerprint), model=("text", text(model)), run_id=("bigint", run_id),
-    )  # fmt: skip
+        "put_documents",
+        PutResult,
+        PutResult,
+        tenant=("text", text(tenant)),
+        documents=("jsonb", documents),
+        fingerprint=("text", fingerprint),
+        model=("text", text(model)),
+        run_id=("bigint", run_id),
+    )
 
 
 def delete_documents(tenant: str, keys: Iterable[str], reason: str | None) -> Call[DeleteResult]:
     """Deletes documents."""
     return _call(
-        "delete_documents", DeleteResult, DeleteResult, tenant=("text", text(tenant)), keys=("text[]", texts(keys, "keys")),
+        "delete_documents",
+        DeleteResult,
+        DeleteResult,
+        tenant=("text", text(tenant)),
+        keys=("text[]", texts(keys, "keys")),
         reason=("text", text(reason)),
-    )  # fmt: skip
+    )
 
 
 def document_states(tenant: str, keys: Iterable[str], model: str | None) -> Call[DocumentState]:
     """What is stored of some documents."""
     return _call(
-        "document_states", DocumentState, DocumentState, tenant=("text", text(tenant)), keys=("text[]", texts(keys, "keys")),
+        "document_states",
+        DocumentState,
+        DocumentState,
+        tenant=("text", text(tenant)),
+        keys=("text[]", texts(keys, "keys")),
         model=("text", text(model)),
-    )  # fmt: skip
+    )
 
 
 def list_documents(
@@ -226,10 +266,15 @@ def list_documents(
 ) -> Call[DocumentInfo]:
     """One page of the documents the caller may see."""
     return _call(
-        "list_documents", DocumentInfo, DocumentInfo, tenant=("text", text(tenant)),
-        principals=("text[]", texts(principals, "principals")), key_prefix=("text", text(key_prefix)),
-        k=("integer", integer(k, "k")), after=("text", text(after)),
-    )  # fmt: skip
+        "list_documents",
+        DocumentInfo,
+        DocumentInfo,
+        tenant=("text", text(tenant)),
+        principals=("text[]", texts(principals, "principals")),
+        key_prefix=("text", text(key_prefix)),
+        k=("integer", integer(k, "k")),
+        after=("text", text(after)),
+    )
 
 
 def corpus_statistics(tenant: str) -> Call[Stats]:
@@ -243,14 +288,24 @@ def corpus_statistics(tenant: str) -> Call[Stats]:
 def start_run(tenant: str, source: str | None, parameters: Mapping[str, Any]) -> Call[int]:
     """Opens the record of an ingest."""
     return _call(
-        "start_run", None, _first, tenant=("text", text(tenant)), source=("text", text(source)), parameters=("jsonb", json_text(parameters))
+        "start_run",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        source=("text", text(source)),
+        parameters=("jsonb", json_text(parameters)),
     )
 
 
 def finish_run(tenant: str, run_id: int, summary: Mapping[str, Any]) -> Call[None]:
     """Closes the record of an ingest."""
     return _call(
-        "finish_run", None, _first, tenant=("text", text(tenant)), run_id=("bigint", run_id), summary=("jsonb", json_text(summary))
+        "finish_run",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        run_id=("bigint", run_id),
+        summary=("jsonb", json_text(summary)),
     )
 
 
@@ -259,21 +314,45 @@ def add_dead_letter(
 ) -> Call[int]:
     """Records a source that could not be ingested."""
     return _call(
-        "add_dead_letter", None, _first, tenant=("text", text(tenant)), stage=("text", text(stage)), reason=("text", text(reason)),
-        key=("text", text(key)), source_uri=("text", text(source_uri)), run_id=("bigint", run_id),
-    )  # fmt: skip
+        "add_dead_letter",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        stage=("text", text(stage)),
+        reason=("text", text(reason)),
+        key=("text", text(key)),
+        source_uri=("text", text(source_uri)),
+        run_id=("bigint", run_id),
+    )
 
 
 def list_dead_letters(tenant: str, k: int, of_run: int | None) -> Call[DeadLetter]:
     """What could not be ingested."""
     return _call(
-        "list_dead_letters", DeadLetter, DeadLetter, tenant=("text", text(tenant)), k=("integer", integer(k, "k")), of_run=("bigint", of_run)
+        "list_dead_letters",
+        DeadLetter,
+        DeadLetter,
+        tenant=("text", text(tenant)),
+        k=("integer", integer(k, "k")),
+        of_run=("bigint", of_run),
     )
 
 
 def fold_statistics(tenant: str | None) -> Call[FoldResult]:
     """Folds the statistics of a tenant, or of all."""
     return _call("fold_statistics", FoldResult, FoldResult, tenant=("text", text(tenant)))
+
+
+def pack_postings(tenant: str | None, purge: bool, steps: int | None) -> Call[PackResult]:
+    """Packs the postings of a tenant, or of all."""
+    return _call(
+        "pack_postings",
+        PackResult,
+        PackResult,
+        tenant=("text", text(tenant)),
+        purge=("boolean", bool(purge)),
+        steps=("integer", integer(steps, "steps")),
+    )
 
 
 # Models and vectors
@@ -293,12 +372,19 @@ def register_model(
 ) -> Call[int]:
     """Registers an embedding model."""
     return _call(
-        "register_model", None, _first, model=("text", text(model)), dimensions=("integer", integer(dimensions, "dimensions")),
-        revision=("text", text(revision)), metric=("text", text(metric)), precision=("text", text(precision)),
-        query_prefix=("text", text(query_prefix)), document_prefix=("text", text(document_prefix)),
+        "register_model",
+        None,
+        _first,
+        model=("text", text(model)),
+        dimensions=("integer", integer(dimensions, "dimensions")),
+        revision=("text", text(revision)),
+        metric=("text", text(metric)),
+        precision=("text", text(precision)),
+        query_prefix=("text", text(query_prefix)),
+        document_prefix=("text", text(document_prefix)),
         lexical_weight=("double precision", number(lexical_weight, "lexical_weight")),
         dense_weight=("double precision", number(dense_weight, "dense_weight")),
-    )  # fmt: skip
+    )
 
 
 def list_models() -> Call[Model]:
@@ -309,37 +395,59 @@ def list_models() -> Call[Model]:
 def known_embeddings(tenant: str, model: str, hashes: Sequence[bytes]) -> Call[tuple[bytes, list[float]]]:
     """Stored vectors by the hash of the text they were made of."""
     return _call(
-        "known_embeddings", '"hash", "embedding"', lambda hash, embedding: (bytes(hash), embedding), tenant=("text", text(tenant)),
-        model=("text", text(model)), hashes=("bytea[]", list(hashes)),
-    )  # fmt: skip
+        "known_embeddings",
+        '"hash", "embedding"',
+        lambda hash, embedding: (bytes(hash), embedding),
+        tenant=("text", text(tenant)),
+        model=("text", text(model)),
+        hashes=("bytea[]", list(hashes)),
+    )
 
 
 def chunks_without_embedding(tenant: str, model: str | None, k: int, after: int) -> Call[ChunkText]:
     """The next chunks that lack a vector."""
     return _call(
-        "chunks_without_embedding", ChunkText, ChunkText, tenant=("text", text(tenant)), model=("text", text(model)),
-        k=("integer", integer(k, "k")), after=("bigint", after),
-    )  # fmt: skip
+        "chunks_without_embedding",
+        ChunkText,
+        ChunkText,
+        tenant=("text", text(tenant)),
+        model=("text", text(model)),
+        k=("integer", integer(k, "k")),
+        after=("bigint", after),
+    )
 
 
 def put_embeddings(
-    tenant: str, model: str, chunk_ids: Sequence[int], embeddings: Sequence[Any], hashes: Sequence[bytes] | None
+    tenant: str,
+    model: str,
+    chunk_ids: Sequence[int],
+    embeddings: Sequence[Any],
+    hashes: Sequence[bytes] | None,
 ) -> Call[int]:
     """Stores vectors of chunks that are there already."""
     return _call(
-        "put_embeddings", None, _first, tenant=("text", text(tenant)), model=("text", text(model)),
+        "put_embeddings",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        model=("text", text(model)),
         chunk_ids=("bigint[]", [int(chunk_id) for chunk_id in chunk_ids]),
         embeddings=("text[]", [vector_text(embedding) for embedding in embeddings]),
         hashes=("bytea[]", None if hashes is None else list(hashes)),
-    )  # fmt: skip
+    )
 
 
 def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | None) -> Call[None]:
     """Keeps the vector of a query."""
     return _call(
-        "cache_query_embedding", None, _first, tenant=("text", text(tenant)), query=("text", text(query)),
-        embedding=("real[]", as_floats(embedding)), model=("text", text(model)),
-    )  # fmt: skip
+        "cache_query_embedding",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        query=("text", text(query)),
+        embedding=("real[]", as_floats(embedding)),
+        model=("text", text(model)),
+    )
 
 
 # Search
@@ -347,7 +455,9 @@ def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | 
 
 def query_terms(tenant: str, query: str) -> Call[QueryTerm]:
     """What a query searches for, and what of it is left out."""
-    return _call("query_terms", QueryTerm, QueryTerm, tenant=("text", text(tenant)), query=("text", text(query)))
+    return _call(
+        "query_terms", QueryTerm, QueryTerm, tenant=("text", text(tenant)), query=("text", text(query))
+    )
 
 
 def search(
@@ -374,17 +484,29 @@ def search(
             weights = [float(weight) for weight in weights]
         except (TypeError, ValueError):
             raise InvalidArgument(
-                f"weights must be two numbers, lexical and dense, not {weights!r}", hint="For example weights=(1, 0.5)."
+                f"weights must be two numbers, lexical and dense, not {weights!r}",
+                hint="For example weights=(1, 0.5).",
             ) from None
     return _call(
-        "search", Hit, Hit, tenant=("text", text(tenant)), query=("text", text(query, "query")), k=("integer", integer(k, "k")),
-        principals=("text[]", texts(principals, "principals")), filter=("jsonb", filter_json(filter)),
-        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)), mode=("text", text(mode)),
-        model=("text", text(model)), depth=("integer", integer(depth, "depth")), rrf_k=("double precision", number(rrf_k, "rrf_k")),
-        weights=("double precision[]", weights), per_document=("integer", integer(per_document, "per_document")),
-        collapse=("boolean", bool(collapse)), min_score=("double precision", number(min_score, "min_score")),
+        "search",
+        Hit,
+        Hit,
+        tenant=("text", text(tenant)),
+        query=("text", text(query, "query")),
+        k=("integer", integer(k, "k")),
+        principals=("text[]", texts(principals, "principals")),
+        filter=("jsonb", filter_json(filter)),
+        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)),
+        mode=("text", text(mode)),
+        model=("text", text(model)),
+        depth=("integer", integer(depth, "depth")),
+        rrf_k=("double precision", number(rrf_k, "rrf_k")),
+        weights=("double precision[]", weights),
+        per_document=("integer", integer(per_document, "per_document")),
+        collapse=("boolean", bool(collapse)),
+        min_score=("double precision", number(min_score, "min_score")),
         max_distance=("double precision", number(max_distance, "max_distance")),
-    )  # fmt: skip
+    )
 
 
 def lexical_search(
@@ -400,11 +522,18 @@ def lexical_search(
 ) -> Call[Hit]:
     """Exact BM25 alone."""
     return _call(
-        "lexical_search", Hit, Hit, tenant=("text", text(tenant)), query=("text", text(query, "query")), k=("integer", integer(k, "k")),
-        principals=("text[]", texts(principals, "principals")), filter=("jsonb", filter_json(filter)),
-        per_document=("integer", integer(per_document, "per_document")), collapse=("boolean", bool(collapse)),
+        "lexical_search",
+        Hit,
+        Hit,
+        tenant=("text", text(tenant)),
+        query=("text", text(query, "query")),
+        k=("integer", integer(k, "k")),
+        principals=("text[]", texts(principals, "principals")),
+        filter=("jsonb", filter_json(filter)),
+        per_document=("integer", integer(per_document, "per_document")),
+        collapse=("boolean", bool(collapse)),
         min_score=("double precision", number(min_score, "min_score")),
-    )  # fmt: skip
+    )
 
 
 def dense_search(
@@ -421,9 +550,16 @@ def dense_search(
 ) -> Call[Hit]:
     """Nearest vectors alone."""
     return _call(
-        "dense_search", Hit, Hit, tenant=("text", text(tenant)),
-        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)), k=("integer", integer(k, "k")),
-        principals=("text[]", texts(principals, "principals")), filter=("jsonb", filter_json(filter)), model=("text", text(model)),
-        per_document=("integer", integer(per_document, "per_document")), collapse=("boolean", bool(collapse)),
+        "dense_search",
+        Hit,
+        Hit,
+        tenant=("text", text(tenant)),
+        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)),
+        k=("integer", integer(k, "k")),
+        principals=("text[]", texts(principals, "principals")),
+        filter=("jsonb", filter_json(filter)),
+        model=("text", text(model)),
+        per_document=("integer", integer(per_document, "per_document")),
+        collapse=("boolean", bool(collapse)),
         max_distance=("double precision", number(max_distance, "max_distance")),
-    )  # fmt: skip
+    )

@@ -1,7 +1,7 @@
 """One piece of work in the background, for the store that waits (threads) and the one that does not (tasks).
 
-An ingest prepares the next documents while the database stores the last ones. Both classes have the same methods; the
-synchronous library is generated from the asynchronous one by dropping ``await``.
+An ingest prepares the next documents while the database stores the last ones. Both classes have the same
+methods; the synchronous library is generated from the asynchronous one by dropping ``await``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class AsyncTasks:
             try:
                 await task
             except asyncio.CancelledError:
-                # The caller is being cancelled, or the task was: it ends, its transaction rolled back, before we go on.
+                # The caller is being cancelled, or the task was: it ends, its transaction rolled back, before
+                # we go on.
                 if not task.done():
                     task.cancel()
                     with contextlib.suppress(asyncio.CancelledError, Exception):

@@ -1,8 +1,8 @@
 """An ingest as the store runs it: what :mod:`pgsift.ingest` prepares goes to the database here.
 
-``_ingest.py`` is generated from this module. The order of work for one group of documents: read and hash; ask which are
-known; prepare the changed ones, while the database stores the group before; ask which vectors are known and
-compute the others; store.
+``_ingest.py`` is generated from this module. The order of work for one group of documents: read and hash; ask
+which are known; prepare the changed ones, while the database stores the group before; ask which vectors are
+known and compute the others; store.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 #: Texts of one call of the embedder.
 EMBED_TEXTS = 64
-#: Chunks stored before the statistics are folded, and the share of the corpus that this must be.
-FOLD_CHUNKS = 20_000
+#: Chunks stored between two foldings of the statistics while a run goes on, and how many make one worth while
+#: at its end.
+MAINTAIN_CHUNKS = 50_000
+FOLD_CHUNKS = 500
 _RETRIED = frozenset({"40001", "40P01"})
 _ATTEMPTS = 5
 
@@ -61,7 +63,9 @@ class AsyncIngest:
         self.embedder = embedder
         self.model = embedder.name if embedder is not None else model
         if embedder is not None and model is not None and model != embedder.name:
-            raise InvalidArgument(f"the embedder's model is {embedder.name!r}, not {model!r}", hint="Leave model out.")
+            raise InvalidArgument(
+                f"the embedder's model is {embedder.name!r}, not {model!r}", hint="Leave model out."
+            )
         try:
             self.chunker = Chunker(chunk_size) if chunk_size is not None else Chunker()
         except ValueError as error:
@@ -95,7 +99,9 @@ class AsyncIngest:
         )
         folders = sources.roots(given)
         if sync and not folders:
-            raise InvalidArgument("only folders can be synchronized", hint="Leave sync out, or pass a folder.")
+            raise InvalidArgument(
+                "only folders can be synchronized", hint="Leave sync out, or pass a folder."
+            )
         self.progress = progress
         await self._begin()
         if progress is not None:
@@ -113,13 +119,15 @@ class AsyncIngest:
         if sync:
             for folder in folders:
                 await self._delete_gone(folder.absolute().as_uri(), options.prefix)
-        await self._fold(last=True)
+        await self._maintain(last=True)
         report = self.tally.report(self.tenant, self.run_id)
         await self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
 
     async def put(
-        self, documents: Document | Mapping[str, Any] | Iterable[Document | Mapping[str, Any]], run_id: int | None
+        self,
+        documents: Document | Mapping[str, Any] | Iterable[Document | Mapping[str, Any]],
+        run_id: int | None,
     ) -> list[PutResult]:
         """Store documents, all or none; see :meth:`pgsift.AsyncStore.put_documents`."""
         await self._begin()
@@ -134,11 +142,14 @@ class AsyncIngest:
                 keys.append(found.document.key)
         if len(set(keys)) < len(keys):
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise InvalidDocument(f"the key {twice[:200]!r} is given twice", hint="Put the two versions in two calls.")
+            raise InvalidDocument(
+                f"the key {twice[:200]!r} is given twice", hint="Put the two versions in two calls."
+            )
         changed = await self._changed(hashed)
         unchanged = {item.item.document.key for item in hashed} - {item.item.document.key for item in changed}
         prepared = [
-            await run_in_thread(_prepare_one, self.preparer, item, self.embedder is not None) for item in changed
+            await run_in_thread(_prepare_one, self.preparer, item, self.embedder is not None)
+            for item in changed
         ]
         await self._embed(prepared)
         results: dict[str, PutResult] = {}
@@ -175,16 +186,21 @@ class AsyncIngest:
             after = page[-1].chunk_id
             texts = [embedding_text(chunk.title, chunk.body) for chunk in page]
             vectors = await self._vectors(texts)
-            wanted = [(chunk.chunk_id, text) for chunk, text in zip(page, texts, strict=True) if text in vectors]
+            wanted = [
+                (chunk.chunk_id, text) for chunk, text in zip(page, texts, strict=True) if text in vectors
+            ]
             if wanted:
                 async with self.store._transaction() as connection:
                     await _execute(
                         connection,
                         _calls.put_embeddings(
-                            self.tenant, self.model, [chunk_id for chunk_id, _ in wanted], [vectors[text] for _, text in wanted],
+                            self.tenant,
+                            self.model,
+                            [chunk_id for chunk_id, _ in wanted],
+                            [vectors[text] for _, text in wanted],
                             [_hash(text) for _, text in wanted],
                         ),
-                    )  # fmt: skip
+                    )
             done += len(wanted)
             self._report("embed")
 
@@ -196,8 +212,8 @@ class AsyncIngest:
         analyzer = get_analyzer(tenant.analyzer)
         if analyzer.fingerprint != tenant.analyzer_fingerprint:
             raise AnalyzerMismatch(
-                f"this client's analyzer {analyzer.name} has the fingerprint {analyzer.fingerprint}, the tenant {self.tenant!r} was made "
-                f"with {tenant.analyzer_fingerprint}",
+                f"this client's analyzer {analyzer.name} has the fingerprint {analyzer.fingerprint}, "
+                f"the tenant {self.tenant!r} was made with {tenant.analyzer_fingerprint}",
                 hint="Use the client version the tenant was made with, or ingest into a new tenant.",
             )
         dimensions = None
@@ -205,7 +221,9 @@ class AsyncIngest:
             dimensions = self.embedder.dimensions
             await self._register(self.embedder)
         elif self.model is not None:
-            dimensions = next((model.dimensions for model in await self.store.models() if model.model == self.model), None)
+            dimensions = next(
+                (model.dimensions for model in await self.store.models() if model.model == self.model), None
+            )
         self.preparer = Preparer(
             analyzer, self.chunker, index_title=tenant.index_title == "first", dimensions=dimensions
         )
@@ -223,8 +241,9 @@ class AsyncIngest:
                 for name, stored, ours in pairs:
                     if stored != ours:
                         raise AlreadyExists(
-                            f"the model {embedder.name!r} is registered with {name} {stored!r}, the embedder has {ours!r}",
-                            hint="Vectors made in different ways are never mixed: give the embedder another name.",
+                            f"the model {embedder.name!r} is registered with {name} {stored!r}, "
+                            f"the embedder has {ours!r}",
+                            hint="Vectors of different making are not mixed: name the embedder differently.",
                         )
                 return
         await self.store.register_model(
@@ -255,7 +274,9 @@ class AsyncIngest:
         changed = await self._changed(hashed) if hashed else []
         while hashed is not None:
             # What is prepared here overlaps with what is being stored in the background.
-            prepared = await run_in_thread(_prepare, self.preparer, changed, self.tally, self.embedder is not None)
+            prepared = await run_in_thread(
+                _prepare, self.preparer, changed, self.tally, self.embedder is not None
+            )
             following = await self._next(groups)
             await tasks.wait()
             await self._embed(prepared)
@@ -275,7 +296,9 @@ class AsyncIngest:
         if not hashed:
             return []
         states = pipeline.states_by_key(
-            await self.store.document_states(self.tenant, [one.item.document.key for one in hashed], self.model)
+            await self.store.document_states(
+                self.tenant, [one.item.document.key for one in hashed], self.model
+            )
         )
         changed = []
         for one in hashed:
@@ -303,7 +326,9 @@ class AsyncIngest:
                     try:
                         vectors |= await self._vectors(document.texts)
                     except (InvalidVector, InvalidArgument) as error:
-                        self.tally.fail(document.key, document.source_uri, "embed", pipeline.reason(error), document.bytes)
+                        self.tally.fail(
+                            document.key, document.source_uri, "embed", pipeline.reason(error), document.bytes
+                        )
                         documents.remove(document)
                         part.remove(document)
             for document in part:
@@ -314,13 +339,18 @@ class AsyncIngest:
             self._report("embed")
 
     async def _vectors(self, texts: Iterable[str]) -> dict[str, list[float]]:
-        """Vectors by text: those stored for the same text, and for the rest new ones. Blank texts have none."""
+        """Vectors by text: those stored for the same text, and for the rest new ones. Blank texts have
+        none."""
         assert self.embedder is not None and self.model is not None
         wanted = {text: _hash(text) for text in texts if text}
         vectors: dict[str, list[float]] = {}
         if not wanted:
             return vectors
-        known = dict(await self.store._all(_calls.known_embeddings(self.tenant, self.model, list(set(wanted.values())))))
+        known = dict(
+            await self.store._all(
+                _calls.known_embeddings(self.tenant, self.model, list(set(wanted.values())))
+            )
+        )
         missing = []
         for text, digest in wanted.items():
             if digest in known:
@@ -341,10 +371,11 @@ class AsyncIngest:
         for batch in pipeline.batches(documents, self.tally):
             await self._put(batch)
             self._report("store")
-            await self._fold()
+            await self._maintain()
 
     async def _put(self, batch: Batch) -> None:
-        """Store a batch in one transaction; when its data is refused, in halves, down to the document that is to blame."""
+        """Store a batch in one transaction; when its data is refused, in halves, down to the document that is
+        to blame."""
         attempt = 1
         while True:
             try:
@@ -361,7 +392,9 @@ class AsyncIngest:
                     raise
                 if len(batch.documents) == 1:
                     document = batch.documents[0]
-                    self.tally.fail(document.key, document.source_uri, "store", pipeline.reason(error), document.bytes)
+                    self.tally.fail(
+                        document.key, document.source_uri, "store", pipeline.reason(error), document.bytes
+                    )
                     return
                 break
         for half in batch.halves():
@@ -369,7 +402,11 @@ class AsyncIngest:
 
     async def _call(self, connection: Any, batch: Batch) -> list[PutResult]:
         call = _calls.put_documents(
-            self.tenant, batch.json, fingerprint=self.preparer.analyzer.fingerprint, model=self.model, run_id=self.run_id
+            self.tenant,
+            batch.json,
+            fingerprint=self.preparer.analyzer.fingerprint,
+            model=self.model,
+            run_id=self.run_id,
         )
         return await _execute(connection, call)
 
@@ -383,7 +420,12 @@ class AsyncIngest:
                 await _execute(
                     connection,
                     _calls.add_dead_letter(
-                        self.tenant, failure.stage, failure.reason, key=failure.key, source_uri=failure.source_uri, run_id=self.run_id
+                        self.tenant,
+                        failure.stage,
+                        failure.reason,
+                        key=failure.key,
+                        source_uri=failure.source_uri,
+                        run_id=self.run_id,
                     ),
                 )
         self._report("read")
@@ -398,7 +440,8 @@ class AsyncIngest:
             gone = [
                 document.key
                 for document in page
-                if (document.source_uri or "").startswith(root.rstrip("/") + "/") and document.key not in self.tally.keys
+                if (document.source_uri or "").startswith(root.rstrip("/") + "/")
+                and document.key not in self.tally.keys
             ]
             if gone:
                 deleted = await self.store.delete(self.tenant, gone, "gone from its folder")
@@ -407,19 +450,33 @@ class AsyncIngest:
                 return
             after = page[-1].key
 
-    async def _fold(self, *, last: bool = False) -> None:
-        """Fold the statistics when enough was stored since the last time."""
-        stored = self.tally.stored_chunks_since_fold
-        if stored >= FOLD_CHUNKS or (last and stored):
-            self.tally.stored_chunks_since_fold = 0
+    async def _maintain(self, *, last: bool = False) -> None:
+        """Fold statistics and pack postings when enough was stored since the last time.
+
+        A fold reads the statistics of the whole tenant, so a run that stored little leaves it to every
+        twentieth such run; packing finds out by itself, at little cost, whether there is enough to pack.
+        """
+        stored = self.tally.stored_chunks
+        if not stored or (stored < MAINTAIN_CHUNKS and not last):
+            return
+        self.tally.stored_chunks = 0
+        await self.store.pack_postings(self.tenant)
+        if stored >= FOLD_CHUNKS or (self.run_id or 0) % 20 == 0:
             await self.store.fold_statistics(self.tenant)
-            self._report("fold")
+        self._report("fold")
 
     def _report(self, phase: str) -> None:
         if self.progress is not None:
             tally = self.tally
             self.progress(
-                Progress(phase, tally.documents, tally.chunks, tally.bytes, self.total_bytes, tally.counts["failed"])
+                Progress(
+                    phase,
+                    tally.documents,
+                    tally.chunks,
+                    tally.bytes,
+                    self.total_bytes,
+                    tally.counts["failed"],
+                )
             )
 
 
@@ -448,7 +505,9 @@ def _hash(text: str) -> bytes:
 
 def _is_about_data(error: Exception) -> bool:
     """Whether another document would have been stored where this one was refused."""
-    if isinstance(error, InvalidDocument | InvalidVector | InvalidArgument | psycopg.DataError | psycopg.IntegrityError):
+    if isinstance(
+        error, InvalidDocument | InvalidVector | InvalidArgument | psycopg.DataError | psycopg.IntegrityError
+    ):
         return True
     state = getattr(error, "sqlstate", None) or ""
     return state.startswith(("22", "23", "54"))

@@ -21,7 +21,8 @@ class Record:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields by name, with dates in ISO 8601, sequences as lists and nested records as dictionaries."""
+        """The fields by name, with dates in ISO 8601, sequences as lists and nested records as
+        dictionaries."""
         return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
 
 
@@ -44,8 +45,8 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Chunk(Record):
-    """A chunk made by the caller. ``start`` and ``end`` count characters of the document's text; left out, the chunk
-    is taken to start at 0."""
+    """A chunk made by the caller. ``start`` and ``end`` count characters of the document's text; left out,
+    the chunk is taken to start at 0."""
 
     body: str
     kind: str = "text"
@@ -53,7 +54,7 @@ class Chunk(Record):
     page: int | None = None
     start: int | None = None
     end: int | None = None
-    #: A vector of the model named in the call: numbers, a numpy array, or a value of pgvector's Python package.
+    #: A vector of the model named in the call: numbers, a numpy array, or a type of the package pgvector.
     embedding: Any = None
     entities: Sequence[str] = ()
 
@@ -62,9 +63,9 @@ class Chunk(Record):
 class Document(Record):
     """A document to ingest: its stable key, its content, and what is known about it.
 
-    ``text`` is parsed as ``format`` says (``text``, ``markdown`` or ``html``; bytes are decoded) and cut by the chunker, unless
-    ``chunks`` are given. ``acl`` lists the principals who may see it; ``None`` leaves a stored document's access as it is
-    and gives a new one the tenant's default; ``()`` is nobody but writers.
+    ``text`` is parsed as ``format`` says (``text``, ``markdown`` or ``html``; bytes are decoded) and cut by
+    the chunker, unless ``chunks`` are given. ``acl`` lists the principals who may see it; ``None`` leaves a
+    stored document's access as it is and gives a new one the tenant's default; ``()`` is nobody but writers.
     """
 
     key: str
@@ -89,7 +90,8 @@ class Document(Record):
 @dataclass(frozen=True, slots=True)
 class Hit(Record):
     """One row of a search, with every raw number. ``section`` is the path of headings; ``char_start`` and
-    ``char_end`` are where ``body`` stands in the document's text; ``duplicates`` counts the identical texts it stands for."""
+    ``char_end`` are where ``body`` stands in the document's text; ``duplicates`` counts the identical texts
+    it stands for."""
 
     rank: int
     score: float
@@ -117,15 +119,20 @@ class Hit(Record):
 class SearchResult(Sequence[Hit]):
     """The hits of a search, best first, and how they were found.
 
-    ``legs`` names the rankings that took part, joined by ``+`` as the database gives them (``None`` when there is no hit);
-    ``dense_path`` says how the dense leg ran (``exact``, ``hnsw``, ``hnsw+exact``); ``warnings`` are sentences for people: terms that were
-    dropped, a leg that did not run.
+    ``legs`` names the rankings that took part, joined by ``+`` as the database gives them (``None`` when
+    there is no hit); ``dense_path`` says how the dense leg ran (``exact``, ``hnsw``, ``hnsw+exact``);
+    ``warnings`` are sentences for people: terms that were dropped, a leg that did not run.
     """
 
     __slots__ = ("dense_path", "hits", "legs", "mode", "query", "warnings")
 
     def __init__(
-        self, hits: Sequence[Hit], *, query: str | None = None, mode: str = "hybrid", warnings: Sequence[str] = ()
+        self,
+        hits: Sequence[Hit],
+        *,
+        query: str | None = None,
+        mode: str = "hybrid",
+        warnings: Sequence[str] = (),
     ) -> None:
         self.hits = tuple(hits)
         self.query = query
@@ -215,7 +222,8 @@ class AccessResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class DocumentState(Record):
-    """What is stored of a document: ``content_hash`` in hexadecimal, chunks, and chunks without a vector of the model."""
+    """What is stored of a document: ``content_hash`` in hexadecimal, chunks, and chunks without a vector of
+    the model."""
 
     key: str
     content_hash: str
@@ -226,7 +234,8 @@ class DocumentState(Record):
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo(Record):
-    """A stored document. ``length`` counts characters; ``visible_to`` is told to applications and writers only."""
+    """A stored document. ``length`` counts characters; ``visible_to`` is told to applications and writers
+    only."""
 
     key: str
     title: str | None
@@ -245,7 +254,8 @@ class DocumentInfo(Record):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter(Record):
-    """A source that could not be ingested: the stage that failed (read, parse, chunk, embed, store), and why."""
+    """A source that could not be ingested: the stage that failed (read, parse, chunk, embed, store), and
+    why."""
 
     dead_letter_id: int
     run_id: int | None
@@ -258,8 +268,9 @@ class DeadLetter(Record):
 
 @dataclass(frozen=True, slots=True)
 class Stats(Record):
-    """The size of a tenant's corpus. ``indexed_chunks`` is N of BM25, ``average_length`` its avgdl, in tokens;
-    ``vectors`` counts vectors by model; ``pending_rows`` counts rows of corpus statistics waiting to be folded."""
+    """The size of a tenant's corpus. ``indexed_chunks`` is N of BM25, ``average_length`` its avgdl, in
+    tokens; ``vectors`` counts vectors by model; ``pending_rows`` counts rows of corpus statistics waiting to
+    be folded."""
 
     documents: int
     chunks: int
@@ -284,8 +295,8 @@ class Failure(Record):
 
 @dataclass(frozen=True, slots=True)
 class Progress(Record):
-    """How far an ingest is. ``phase`` is ``read``, ``embed``, ``store`` or ``fold``; ``documents``, ``chunks`` and ``bytes`` count what is
-    done; ``total_bytes`` is known for files and folders only."""
+    """How far an ingest is. ``phase`` is ``read``, ``embed``, ``store`` or ``fold``; ``documents``,
+    ``chunks`` and ``bytes`` count what is done; ``total_bytes`` is known for files and folders only."""
 
     phase: str
     documents: int
@@ -299,10 +310,12 @@ class Progress(Record):
 class IngestReport(Record):
     """What an ingest did.
 
-    Documents: ``created``, ``replaced``, ``updated``, ``unchanged``, ``failed`` (see ``failures``: the first 100 of them),
-    ``deleted`` (gone from a synchronized folder), ``empty`` (stored without a chunk). ``skipped`` counts files left alone, by reason:
-    ``hidden``, ``symlink``, or the extension. ``chunks`` and ``tokens`` are those of created and replaced documents. ``terms_cut`` counts tokens cut at 256 bytes,
-    ``characters_cleaned`` characters PostgreSQL cannot hold. Of the vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known.
+    Documents: ``created``, ``replaced``, ``updated``, ``unchanged``, ``failed`` (see ``failures``: the
+    first 100 of them), ``deleted`` (gone from a synchronized folder), ``empty`` (stored without a chunk).
+    ``skipped`` counts files left alone, by reason: ``hidden``, ``symlink``, or the extension. ``chunks``
+    and ``tokens`` are those of created and replaced documents. ``terms_cut`` counts tokens cut at 256
+    bytes, ``characters_cleaned`` characters PostgreSQL cannot hold. Of the vectors needed,
+    ``vectors_computed`` were computed, ``vectors_reused`` known.
     """
 
     tenant: str
@@ -333,8 +346,8 @@ class IngestReport(Record):
 
 @dataclass(frozen=True, slots=True)
 class Model(Record):
-    """A registered embedding model. ``lexical_weight`` and ``dense_weight`` are its weights in fusion, unless tenant or call says
-    otherwise."""
+    """A registered embedding model. ``lexical_weight`` and ``dense_weight`` are its weights in fusion, unless
+    tenant or call says otherwise."""
 
     model: str
     revision: str
@@ -372,3 +385,14 @@ class FoldResult(Record):
     tenant_name: str
     rows_before: int
     rows_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackResult(Record):
+    """What packing did to the postings of a tenant: chunks packed, blocks merged, postings of deleted chunks
+    dropped."""
+
+    tenant_name: str
+    packed: int
+    merged: int
+    purged: int

@@ -1,4 +1,5 @@
-"""The store, asynchronously. :mod:`pgsift.store` is generated from this module and does the same without ``await``."""
+"""The store, asynchronously. :mod:`pgsift.store` is generated from this module and does the same without
+``await``."""
 
 from __future__ import annotations
 
@@ -34,6 +35,7 @@ from pgsift.models import (
     Hit,
     IngestReport,
     Model,
+    PackResult,
     Progress,
     PutResult,
     QueryTerm,
@@ -51,17 +53,19 @@ DEFAULT_TENANT = "default"
 class AsyncStore:
     """A pgsift store: on a DSN, on the application's own connection or pool, or on the embedded server.
 
-    ``AsyncStore(dsn)`` opens one connection when it is first needed, and again when it was lost; every call is a
-    transaction of its own. Without ``dsn`` the environment variable ``PGSIFT_DSN`` is read, and without that the embedded
-    server of ``home`` is started, its schema upgraded, and a tenant ``default`` made whose documents are visible to
-    ``public``.
+    ``AsyncStore(dsn)`` opens one connection when it is first needed, and again when it was lost; every call
+    is a transaction of its own. Without ``dsn`` the environment variable ``PGSIFT_DSN`` is read, and without
+    that the embedded server of ``home`` is started, its schema upgraded, and a tenant ``default`` made whose
+    documents are visible to ``public``.
 
-    ``AsyncStore(connection=c)`` works on a connection of the caller's, within the caller's transaction: it never commits, never
-    rolls back what it did not begin, and leaves no setting behind. ``AsyncStore(pool=p)`` takes a connection from the
-    pool for each call, and is the one to share between tasks or threads.
+    ``AsyncStore(connection=c)`` works on a connection of the caller's, within the caller's transaction: it
+    never commits, never rolls back what it did not begin, and leaves no setting behind.
+    ``AsyncStore(pool=p)`` takes a connection from the pool for each call, and is the one to share between
+    tasks or threads.
 
     Only functions of the schema ``sift`` are called, without session state or prepared statements, so a
-    connection pooler in transaction mode may stand in between. ``embedder`` is used by :meth:`search`, :meth:`ingest` and
+    connection pooler in transaction mode may stand in between. ``embedder`` is used by :meth:`search`,
+    :meth:`ingest` and
     :meth:`put_documents` unless they are given another.
 
     The schema must be of the version this package was written for; otherwise the first call raises
@@ -79,14 +83,18 @@ class AsyncStore:
         prepare_threshold: int | None = None,
     ) -> None:
         if sum(given is not None for given in (dsn, connection, pool)) > 1:
-            raise InvalidArgument("dsn, connection and pool exclude each other", hint="Pass one of them, or none.")
+            raise InvalidArgument(
+                "dsn, connection and pool exclude each other", hint="Pass one of them, or none."
+            )
         if connection is not None and not isinstance(connection, AsyncConnection):
             raise InvalidArgument(
                 f"connection must be a psycopg.AsyncConnection, not {type(connection).__name__}",
                 hint="Store takes psycopg.Connection, AsyncStore takes psycopg.AsyncConnection.",
             )
         if pool is not None and not isinstance(pool, AsyncConnectionPool):
-            raise InvalidArgument(f"pool must be a psycopg_pool.AsyncConnectionPool, not {type(pool).__name__}")
+            raise InvalidArgument(
+                f"pool must be a psycopg_pool.AsyncConnectionPool, not {type(pool).__name__}"
+            )
         if dsn is None and connection is None and pool is None and home is None:
             dsn = os.environ.get("PGSIFT_DSN") or None
         self.embedder = embedder
@@ -167,7 +175,8 @@ class AsyncStore:
         return self._own
 
     async def _check(self, connection: AsyncConnection[Any]) -> None:
-        """Refuse a schema of another version, once per store; on the embedded server make the default tenant."""
+        """Refuse a schema of another version, once per store; on the embedded server make the default
+        tenant."""
         if self._checked:
             return
         from pgsift.schema import expected_version
@@ -179,7 +188,8 @@ class AsyncStore:
             dsn = connection.info.dsn  # has no password in it
             if present is not None and present > expected:
                 raise SchemaVersionMismatch(
-                    f"the schema is at revision {present}, later than {expected}, which this version of pgsift works with",
+                    f"the schema is at revision {present}, later than {expected}, "
+                    "which this version of pgsift works with",
                     hint="Run: pip install --upgrade pgsift",
                 )
             raise SchemaVersionMismatch(
@@ -195,10 +205,15 @@ class AsyncStore:
                 await _fetch(
                     connection,
                     _calls.create_tenant(
-                        DEFAULT_TENANT, analyzer="english", k1=1.2, b=0.75, default_principals=["public"], index_title="first",
+                        DEFAULT_TENANT,
+                        analyzer="english",
+                        k1=1.2,
+                        b=0.75,
+                        default_principals=["public"],
+                        index_title="first",
                         exist_ok=True,
                     ),
-                )  # fmt: skip
+                )
         self._checked = True
 
     @asynccontextmanager
@@ -206,8 +221,8 @@ class AsyncStore:
         """A connection within a transaction of its own, or within a savepoint of the caller's transaction."""
         async with self._connection() as connection:
             if not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
-                # Begins the transaction as any statement of the caller's would: what follows is a savepoint in it, and the
-                # caller commits.
+                # Begins the transaction as any statement of the caller's would: what follows is a savepoint
+                # in it, and the caller commits.
                 await _fetch(connection, _calls.schema_version())
             async with connection.transaction():
                 yield connection
@@ -234,15 +249,21 @@ class AsyncStore:
     ) -> int:
         """Make a tenant and return its number.
 
-        ``analyzer`` is ``english``, ``standard`` or ``identifiers``. ``default_principals`` see documents ingested without an
-        access list; ``None`` is nobody but writers. With ``exist_ok`` a tenant of this name and analyzer is left as it is.
+        ``analyzer`` is ``english``, ``standard`` or ``identifiers``. ``default_principals`` see documents
+        ingested without an access list; ``None`` is nobody but writers. With ``exist_ok`` a tenant of this
+        name and analyzer is left as it is.
         """
         return await self._one(
             _calls.create_tenant(
-                tenant, analyzer=analyzer, k1=k1, b=b, default_principals=default_principals, index_title=index_title,
+                tenant,
+                analyzer=analyzer,
+                k1=k1,
+                b=b,
+                default_principals=default_principals,
+                index_title=index_title,
                 exist_ok=exist_ok,
             )
-        )  # fmt: skip
+        )
 
     async def tenants(self) -> list[Tenant]:
         """The tenants, by name."""
@@ -253,7 +274,10 @@ class AsyncStore:
         for found in await self.tenants():
             if found.tenant == tenant:
                 return found
-        raise UnknownTenant(f"there is no tenant {tenant!r}", hint="Make it with create_tenant; tenants() lists those there are.")
+        raise UnknownTenant(
+            f"there is no tenant {tenant!r}",
+            hint="Make it with create_tenant; tenants() lists those there are.",
+        )
 
     async def drop_tenant(self, tenant: str) -> bool:
         """Remove a tenant and all that is its own; false when there is none of this name."""
@@ -281,10 +305,13 @@ class AsyncStore:
     ) -> list[PutResult]:
         """Store documents, all of them or, when one is refused, none.
 
-        Each is a :class:`~pgsift.models.Document` or a mapping of its fields. Unchanged ones cost no work. ``model`` names the model of vectors
-        that the documents bring with their chunks; with an ``embedder`` the vectors are computed.
+        Each is a :class:`~pgsift.models.Document` or a mapping of its fields. Unchanged ones cost no work.
+        ``model`` names the model of vectors that the documents bring with their chunks; with an ``embedder``
+        the vectors are computed.
         """
-        ingest = AsyncIngest(self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size)
+        ingest = AsyncIngest(
+            self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size
+        )
         return await ingest.put(documents, run_id)
 
     async def ingest(
@@ -304,17 +331,23 @@ class AsyncStore:
     ) -> IngestReport:
         """Ingest files, folders, JSON lines, standard input (``"-"``) or documents, and report what was done.
 
-        What cannot be ingested goes to the dead letters with its reason and does not stop the rest. What has not changed
-        since it was stored costs no tokenization and no embedding. Every batch is one transaction (on the caller's
-        connection, one savepoint), so an interrupted run leaves whole documents and can be run again.
+        What cannot be ingested goes to the dead letters with its reason and does not stop the rest. What has
+        not changed since it was stored costs no tokenization and no embedding. Every batch is one transaction
+        (on the caller's connection, one savepoint), so an interrupted run leaves whole documents and can be
+        run again.
 
-        ``acl`` is for documents that bring no access list. ``prefix`` is put before every key. ``format`` (``text``, ``markdown``,
-        ``html``, ``jsonl``) overrides what the extension says and tells what standard input is; ``key`` names the document read
-        there. With ``sync`` documents whose file was under one of the folders and is gone are deleted. ``chunk_size`` is the
-        target size of a chunk in units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
+        ``acl`` is for documents that bring no access list. ``prefix`` is put before every key. ``format``
+        (``text``, ``markdown``, ``html``, ``jsonl``) overrides what the extension says and tells what
+        standard input is; ``key`` names the document read there. With ``sync`` documents whose file was
+        under one of the folders and is gone are deleted. ``chunk_size`` is the target size of a chunk in
+        units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
         """
-        ingest = AsyncIngest(self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size)
-        return await ingest.run(sources, acl=acl, prefix=prefix, format=format, key=key, sync=sync, progress=progress)
+        ingest = AsyncIngest(
+            self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size
+        )
+        return await ingest.run(
+            sources, acl=acl, prefix=prefix, format=format, key=key, sync=sync, progress=progress
+        )
 
     async def embed_missing(
         self,
@@ -323,14 +356,17 @@ class AsyncStore:
         embedder: Embedder | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> int:
-        """Compute and store the vectors of all chunks of a tenant that have none of the embedder's model; their number."""
+        """Compute and store the vectors of all chunks of a tenant that have none of the embedder's model;
+        their number."""
         return await AsyncIngest(self, tenant, embedder=embedder or self.embedder).embed_missing(progress)
 
     async def delete(self, tenant: str, keys: Iterable[str], reason: str | None = None) -> list[DeleteResult]:
         """Delete documents by key, in one transaction; tombstones with the reason stay."""
         return await self._all(_calls.delete_documents(tenant, keys, reason))
 
-    async def set_access(self, tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> list[AccessResult]:
+    async def set_access(
+        self, tenant: str, keys: Iterable[str], principals: Iterable[str] | None
+    ) -> list[AccessResult]:
         """Set who may see some documents: exactly these principals."""
         return await self._all(_calls.set_access(tenant, keys, principals))
 
@@ -343,12 +379,15 @@ class AsyncStore:
         k: int = 100,
         after: str | None = None,
     ) -> list[DocumentInfo]:
-        """One page of the documents the principals may see, by key; the next page begins ``after`` the last key of this one."""
+        """One page of the documents the principals may see, by key; the next page begins ``after`` the last
+        key of this one."""
         return await self._all(
             _calls.list_documents(tenant, principals=principals, key_prefix=key_prefix, k=k, after=after)
         )
 
-    async def document_states(self, tenant: str, keys: Iterable[str], model: str | None = None) -> list[DocumentState]:
+    async def document_states(
+        self, tenant: str, keys: Iterable[str], model: str | None = None
+    ) -> list[DocumentState]:
         """Content hash, version and number of chunks of those keys that are stored."""
         return await self._all(_calls.document_states(tenant, keys, model))
 
@@ -363,6 +402,13 @@ class AsyncStore:
     async def fold_statistics(self, tenant: str | None = None) -> list[FoldResult]:
         """Fold the statistics that writers left as deltas, of one tenant or of all; changes no result."""
         return await self._all(_calls.fold_statistics(tenant))
+
+    async def pack_postings(
+        self, tenant: str | None = None, *, purge: bool = False, steps: int | None = None
+    ) -> list[PackResult]:
+        """Pack postings, of one tenant or of all: smaller and faster, the same results. ``purge`` leaves no
+        trace of deleted chunks; ``steps`` bounds the work of one call."""
+        return await self._all(_calls.pack_postings(tenant, purge, steps))
 
     # Models
 
@@ -383,13 +429,21 @@ class AsyncStore:
         lexical_weight: float = 1.0,
         dense_weight: float = 1.0,
     ) -> int:
-        """Register an embedding model and return its number; the same again is harmless, other properties are refused."""
+        """Register an embedding model and return its number; the same again is harmless, other properties
+        are refused."""
         return await self._one(
             _calls.register_model(
-                model, dimensions, revision=revision, metric=metric, precision=precision, query_prefix=query_prefix,
-                document_prefix=document_prefix, lexical_weight=lexical_weight, dense_weight=dense_weight,
+                model,
+                dimensions,
+                revision=revision,
+                metric=metric,
+                precision=precision,
+                query_prefix=query_prefix,
+                document_prefix=document_prefix,
+                lexical_weight=lexical_weight,
+                dense_weight=dense_weight,
             )
-        )  # fmt: skip
+        )
 
     async def cache_query_embedding(
         self,
@@ -407,7 +461,9 @@ class AsyncStore:
         chosen = embedder or self.embedder
         if embedding is None:
             if chosen is None:
-                raise InvalidArgument("there is neither an embedding nor an embedder", hint="Pass one of them.")
+                raise InvalidArgument(
+                    "there is neither an embedding nor an embedder", hint="Pass one of them."
+                )
             embedding = await run_in_thread(chosen.embed_query, query)
             model = model or chosen.name
         await self._one(_calls.cache_query_embedding(tenant, query, embedding, model))
@@ -435,23 +491,44 @@ class AsyncStore:
         max_distance: float | None = None,
         report_terms: bool = False,
     ) -> SearchResult:
-        """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by one of them.
+        """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
+        one of them.
 
-        ``principals`` are the names the person has (``user:1042``, ``group:hr``, ``public``), exactly as given; none sees nothing, and a
-        database role that is mapped to principals leaves them out. ``filter`` is a mapping (``{"metadata.year": {"$gte": 2020}}``) or an
-        expression in SQL syntax (``"metadata.year >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder, else taken
-        from the database's cache; without one the text alone is searched, and ``warnings`` say so. With ``report_terms``, or where
-        nothing was found, the warnings also name the words that were left out of the query, at the price of a second call.
+        ``principals`` are the names the person has (``user:1042``, ``group:hr``, ``public``), exactly as
+        given; none sees nothing, and a database role that is mapped to principals leaves them out. ``filter``
+        is a mapping (``{"metadata.year": {"$gte": 2020}}``) or an expression in SQL syntax (``"metadata.year
+        >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder, else taken from
+        the database's cache; without one the text alone is searched, and ``warnings`` say so. With
+        ``report_terms``, or where nothing was found, the warnings also name the words that were left out of
+        the query, at the price of a second call.
         """
         chosen = embedder or self.embedder
-        if query_embedding is None and chosen is not None and mode != "lexical" and query and is_embeddable(query):
+        if (
+            query_embedding is None
+            and chosen is not None
+            and mode != "lexical"
+            and query
+            and is_embeddable(query)
+        ):
             query_embedding = await run_in_thread(chosen.embed_query, _calls.text(query))
             model = model or chosen.name
         call = _calls.search(
-            tenant, query, k=k, principals=principals, filter=filter, query_embedding=query_embedding, mode=mode, model=model,
-            depth=depth, rrf_k=rrf_k, weights=weights, per_document=per_document, collapse=collapse, min_score=min_score,
+            tenant,
+            query,
+            k=k,
+            principals=principals,
+            filter=filter,
+            query_embedding=query_embedding,
+            mode=mode,
+            model=model,
+            depth=depth,
+            rrf_k=rrf_k,
+            weights=weights,
+            per_document=per_document,
+            collapse=collapse,
+            min_score=min_score,
             max_distance=max_distance,
-        )  # fmt: skip
+        )
         return await self._search(call, tenant, query, mode, report_terms)
 
     async def lexical_search(
@@ -469,7 +546,14 @@ class AsyncStore:
     ) -> SearchResult:
         """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
         call = _calls.lexical_search(
-            tenant, query, k=k, principals=principals, filter=filter, per_document=per_document, collapse=collapse, min_score=min_score
+            tenant,
+            query,
+            k=k,
+            principals=principals,
+            filter=filter,
+            per_document=per_document,
+            collapse=collapse,
+            min_score=min_score,
         )
         return await self._search(call, tenant, query, "lexical", report_terms)
 
@@ -488,15 +572,23 @@ class AsyncStore:
         collapse: bool = False,
         max_distance: float | None = None,
     ) -> SearchResult:
-        """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the distance negated."""
+        """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the
+        distance negated."""
         chosen = embedder or self.embedder
         if query_embedding is None and query is not None and chosen is not None:
             query_embedding = await run_in_thread(chosen.embed_query, _calls.text(query))
             model = model or chosen.name
         call = _calls.dense_search(
-            tenant, query_embedding, k=k, principals=principals, filter=filter, model=model, per_document=per_document,
-            collapse=collapse, max_distance=max_distance,
-        )  # fmt: skip
+            tenant,
+            query_embedding,
+            k=k,
+            principals=principals,
+            filter=filter,
+            model=model,
+            per_document=per_document,
+            collapse=collapse,
+            max_distance=max_distance,
+        )
         return await self._search(call, tenant, query, "dense", False)
 
     async def query_terms(self, tenant: str, query: str) -> list[QueryTerm]:

@@ -1,7 +1,7 @@
 """Vectors as callers have them, made into what the database takes: a list of finite floats.
 
-Accepted are sequences of numbers, numpy arrays of one dimension and of any numeric type, and the types ``Vector``,
-``HalfVector`` and ``SparseVector`` of the package ``pgvector``. No package is imported for it.
+Accepted are sequences of numbers, numpy arrays of one dimension and of any numeric type, and the types
+``Vector``, ``HalfVector`` and ``SparseVector`` of the package ``pgvector``. No package is imported for it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ MIN_REAL = 1.1754943508222875e-38
 def as_floats(vector: Any, *, dimensions: int | None = None) -> list[float]:
     """The vector as a list of floats.
 
-    Raises :class:`~pgsift.errors.InvalidVector` when it is no vector, is empty, holds NaN, infinity or a number
-    ``real`` cannot hold, or when its length is not ``dimensions``.
+    Raises :class:`~pgsift.errors.InvalidVector` when it is no vector, is empty, holds NaN, infinity or a
+    number ``real`` cannot hold, or when its length is not ``dimensions``.
     """
     values: Any = vector
     if hasattr(values, "to_list"):  # pgvector
@@ -51,7 +51,8 @@ def as_floats(vector: Any, *, dimensions: int | None = None) -> list[float]:
         for position, value in enumerate(result, start=1):
             if not abs(value) <= MAX_REAL:
                 raise InvalidVector(
-                    f"element {position} of the vector is {value}", hint="Every element must be a finite number of type real."
+                    f"element {position} of the vector is {value}",
+                    hint="Every element must be a finite number of type real.",
                 )
     return result
 

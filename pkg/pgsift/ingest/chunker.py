@@ -1,20 +1,22 @@
 """The chunker ``structure``: along headings, paragraphs and sentences, up to a target size, without overlap.
 
-A parser gives a text and its blocks (:class:`Block`). The chunker gives spans: ``text[start:end]`` is a chunk's body,
-character for character, always.
+A parser gives a text and its blocks (:class:`Block`). The chunker gives spans: ``text[start:end]`` is a
+chunk's body, character for character, always.
 
-Size is counted in *units*: a word of a script written with spaces is one; a character of a script written without
-(Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) is one. That is near what embedding models count: 200 units
-are some 260 word pieces of English prose, the length MiniLM was made for, and 200 Chinese characters.
+Size is counted in *units*: a word of a script written with spaces is one; a character of a script written
+without (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) is one. That is near what embedding models count: 200
+units are some 260 word pieces of English prose, the length MiniLM was made for, and 200 Chinese characters.
 
-1. A heading begins a new chunk and belongs to it: the span starts at the heading's line, so that its words are
-   searchable where they stand. Headings without text below them join the next chunk. The heading that is the document's title
-   (:attr:`Block.kind` ``title``) belongs to no chunk; it is indexed as the title.
+1. A heading begins a new chunk and belongs to it: the span starts at the heading's line, so that its words
+   are searchable where they stand. Headings without text below them join the next chunk. The heading that
+   is the document's title (:attr:`Block.kind` ``title``) belongs to no chunk; it is indexed as the title.
 2. Blocks are added while the chunk stays within the target. Code and list items are kept whole when they fit.
 3. A table is a chunk of its own, of kind ``table``; one that does not fit is split between lines.
-4. A block over the target is split into pieces of about equal size: between lines (code, tables, lists), else between
-   sentences, else between words; a single word is never split, unless its script has no spaces between words.
-5. White space at the ends of a chunk is left out; nothing else is.
+4. A block over the target is split into pieces of about equal size: between lines (code, tables, lists),
+   else between sentences, else between words; a single word is never split, unless its script has no spaces
+   between words.
+5. White space at the ends of a chunk is left out, save the indentation where code or a list was split;
+   nothing else is.
 """
 
 from __future__ import annotations
@@ -33,15 +35,16 @@ ChunkKind = Literal["text", "title", "section_header", "table"]
 DEFAULT_TARGET = 200
 _VERSION = "1"
 
-# Scripts written without spaces: Thai, Lao, Myanmar, Hangul Jamo, Khmer, Kana, Bopomofo, Han with its extensions, Hangul.
+# Scripts written without spaces: Thai, Lao, Myanmar, Hangul Jamo, Khmer, Kana, Bopomofo, Han with its
+# extensions, Hangul.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u302f\u3031-\u30ff\u3100-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\uffa0-\uffdc"
     "\U00020000-\U0003ffff"
 )
 _UNIT = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-# A sentence ends after .!?… and closing marks, before white space and something that is not lower case; or after
-# ideographic stops, wherever they stand; or at a blank line.
+# A sentence ends after .!?… and closing marks, before white space and something that is not lower case; or
+# after ideographic stops, wherever they stand; or at a blank line.
 _SENTENCE_END = re.compile(
     r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»)\]]*+(?=\s)|[。！？｡]++[」』”’）】]*+|\n[ \t\r]*+(?=\n)"
 )
@@ -54,7 +57,8 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 class Block(NamedTuple):
-    """A part of a text: characters ``start`` to ``end``, its kind, and a heading's level (1 to 6) and words."""
+    """A part of a text: characters ``start`` to ``end``, its kind, and a heading's level (1 to 6) and
+    words."""
 
     start: int
     end: int
@@ -81,7 +85,9 @@ class Chunker:
 
     def __post_init__(self) -> None:
         if not 1 <= self.target <= 100_000:
-            raise ValueError(f"the target size of a chunk must lie between 1 and 100,000 units, not {self.target}")
+            raise ValueError(
+                f"the target size of a chunk must lie between 1 and 100,000 units, not {self.target}"
+            )
 
     @property
     def name(self) -> str:
@@ -89,13 +95,9 @@ class Chunker:
         return f"structure/{_VERSION} target={self.target}"
 
     def chunk(self, text: str, blocks: Sequence[Block]) -> list[Span]:
-        """Spans of the chunks, in order, not overlapping; every character that is not white space and not in a block
-        of kind ``title`` or ``skip`` lies in exactly one."""
-        if (
-            len(blocks) == 1
-            and blocks[0][:3] == (0, len(text), "paragraph")
-            and size(text) <= self.target
-        ):
+        """Spans of the chunks, in order, not overlapping; every character that is not white space and not
+        in a block of kind ``title`` or ``skip`` lies in exactly one."""
+        if len(blocks) == 1 and blocks[0][:3] == (0, len(text), "paragraph") and size(text) <= self.target:
             start, end = _trim(text, 0, len(text))
             return [Span(start, end)] if start < end else []
         return _Builder(text, self.target).build(blocks)
@@ -176,7 +178,9 @@ class _Builder:
     def flush(self, kind: ChunkKind = "text") -> None:
         if self.start >= 0:
             section = tuple(name for _, name in self.path if name)
-            self.spans.append(Span(self.start, self.end, kind if self.has_body else "section_header", section))
+            self.spans.append(
+                Span(self.start, self.end, kind if self.has_body else "section_header", section)
+            )
         self.start = self.end = -1
         self.units = 0
         self.has_body = False
@@ -204,16 +208,20 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(stripped)
 
 
-def _split(text: str, start: int, end: int, kind: BlockKind, target: int, first: int) -> list[tuple[int, int]]:
-    """Cut characters ``start`` to ``end`` into spans of at most ``target`` units (the first of at most ``first``)."""
-    ways = (_lines, _sentences) if kind in ("code", "table", "item") else (_sentences, _lines)
+def _split(
+    text: str, start: int, end: int, kind: BlockKind, target: int, first: int
+) -> list[tuple[int, int]]:
+    """Cut characters ``start`` to ``end`` into spans of at most ``target`` units (the first of at most
+    ``first``)."""
+    ways = (_lines, _sentences) if kind in ("code", "table", "item") else (_sentences, _bare_lines)
     return list(_pack(list(_pieces(text, start, end, ways, target)), target, first))
 
 
 def _pieces(
     text: str, start: int, end: int, ways: Sequence[_Splitter], target: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Spans and their units, none over the target: cut the first way, what is still too large the next, then by words."""
+    """Spans and their units, none over the target: cut the first way, what is still too large the next,
+    then by words."""
     units = size(text[start:end])
     if units <= target:
         yield start, end, units
@@ -256,6 +264,11 @@ def _lines(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
             # Indentation is part of a line of code; only the end is trimmed.
             yield position, span[1]
         position = stop
+
+
+def _bare_lines(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:
+    for line_start, line_end in _lines(text, start, end):
+        yield _trim(text, line_start, line_end)
 
 
 def _sentences(text: str, start: int, end: int) -> Iterable[tuple[int, int]]:

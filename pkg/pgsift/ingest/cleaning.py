@@ -1,9 +1,9 @@
 """What PostgreSQL cannot hold, taken out of text and counted.
 
 ``text`` and ``jsonb`` refuse exactly two things a Python string may contain: the character NUL, and lone
-surrogates (half of a UTF-16 pair, as broken PDF producers and ``surrogateescape`` leave behind). NUL is removed; a
-lone surrogate becomes U+FFFD; two surrogates that make a pair become the character they stand for. Everything else,
-other control characters included, is kept as it is: a body is verbatim.
+surrogates (half of a UTF-16 pair, as broken PDF producers and ``surrogateescape`` leave behind). NUL is
+removed; a lone surrogate becomes U+FFFD; two surrogates that make a pair become the character they stand
+for. Everything else, other control characters included, is kept as it is: a body is verbatim.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def clean_file_name(name: str) -> tuple[str, int]:
-    """A file name as text: bytes that are not UTF-8 are written ``\\xNN``, so that different names stay different."""
+    """A file name as text: bytes that are not UTF-8 are written ``\\xNN``, so that different names stay
+    different."""
     if name.isascii():
         return clean_text(name)
     text = os.fsencode(name).decode("utf-8", "backslashreplace")
@@ -65,9 +66,9 @@ def clean_file_name(name: str) -> tuple[str, int]:
 def clean_json(value: Any) -> tuple[Any, int]:
     """A value as ``jsonb`` can hold it, keys and values cleaned at every depth, and the number of changes.
 
-    NaN and infinity become ``null`` and count as a change. Dates, UUIDs, decimals, paths, enumerations, numpy scalars,
-    tuples and sets become their JSON counterparts and do not. A mapping key that cleaning makes equal to
-    another gets ``_`` appended.
+    NaN and infinity become ``null`` and count as a change. Dates, UUIDs, decimals, paths, enumerations,
+    numpy scalars, tuples and sets become their JSON counterparts and do not. A mapping key that cleaning
+    makes equal to another gets ``_`` appended.
 
     Raises :class:`~pgsift.errors.InvalidDocument` for what has no JSON form, or lies deeper than 200 levels.
     """

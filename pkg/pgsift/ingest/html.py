@@ -1,10 +1,11 @@
 """HTML: the main text by trafilatura, rendered with its structure.
 
-trafilatura (Apache-2.0 since 1.8) drops navigation, sidebars, comments and scripts, and keeps headings, paragraphs, lists, tables,
-code and quotations as elements; :func:`_render` writes those as text and notes where each stands. A page that names no
-main part (``main``, ``article``) is wrapped in one, because trafilatura's search by trial and error loses headings and lists
-that a search engine must not lose. Where trafilatura finds nothing at all (pages of a few words), the body is rendered
-without scripts, styles, navigation, footers and forms.
+trafilatura (Apache-2.0 since 1.8) drops navigation, sidebars, comments and scripts, and keeps headings,
+paragraphs, lists, tables, code and quotations as elements; :func:`_render` writes those as text and notes
+where each stands. A page that names no main part (``main``, ``article``) is wrapped in one, because
+trafilatura's search by trial and error loses headings and lists that a search engine must not lose. Where
+trafilatura finds nothing at all (pages of a few words), the body is rendered without scripts, styles,
+navigation, footers and forms.
 """
 
 from __future__ import annotations
@@ -16,25 +17,90 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from pgsift.errors import MissingExtra
+from pgsift.errors import InvalidDocument, MissingExtra
 from pgsift.ingest.chunker import Block
 from pgsift.ingest.cleaning import clean_text
 from pgsift.ingest.parsers import Parsed, one_line
 
-_DECLARED = re.compile(rb"<(?:meta[^>]+charset\s*=\s*|\?xml[^>]+encoding\s*=\s*)[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"<(?:meta[^>]+charset\s*=\s*|\?xml[^>]+encoding\s*=\s*)[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE
+)
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 _BLOCK_TAGS = frozenset(
-    "p div section article main body header footer aside nav address dl dt dd figure figcaption quote blockquote hr details "
-    "summary center form fieldset list ul ol table row tr thead tbody tfoot caption head h1 h2 h3 h4 h5 h6 pre item li".split()
+    [
+        "p",
+        "div",
+        "section",
+        "article",
+        "main",
+        "body",
+        "header",
+        "footer",
+        "aside",
+        "nav",
+        "address",
+        "dl",
+        "dt",
+        "dd",
+        "figure",
+        "figcaption",
+        "quote",
+        "blockquote",
+        "hr",
+        "details",
+        "summary",
+        "center",
+        "form",
+        "fieldset",
+        "list",
+        "ul",
+        "ol",
+        "table",
+        "row",
+        "tr",
+        "thead",
+        "tbody",
+        "tfoot",
+        "caption",
+        "head",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "pre",
+        "item",
+        "li",
+    ]
 )
 _DROPPED = frozenset(
-    "script style nav footer aside form template noscript svg math iframe object button select textarea canvas title".split()
+    [
+        "script",
+        "style",
+        "nav",
+        "footer",
+        "aside",
+        "form",
+        "template",
+        "noscript",
+        "svg",
+        "math",
+        "iframe",
+        "object",
+        "button",
+        "select",
+        "textarea",
+        "canvas",
+        "title",
+    ]
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 def decode_html(content: bytes) -> tuple[str, int]:
-    """Text of a page without byte order mark: UTF-8 where it is valid, else as declared, else as browsers do (Windows-1252)."""
+    """Text of a page without byte order mark: UTF-8 where it is valid, else as declared, else as browsers
+    do (Windows-1252)."""
     match = _DECLARED.search(content, 0, 4096)
     declared = match.group(1).decode("ascii") if match else "windows-1252"
     if not (b"\x1b" in content and declared.lower().startswith("iso-2022")):
@@ -61,6 +127,10 @@ def parse_html(text: str, cleaned: int) -> Parsed:
         tree = html.document_fromstring(text.encode("utf-8"), parser=parser) if text.strip() else None
     except (etree.ParserError, etree.XMLSyntaxError):
         tree = None
+    for entry in parser.error_log:
+        if entry.type_name == "ERR_RESOURCE_LIMIT":
+            # What comes after is missing from the tree.
+            raise InvalidDocument(f"the page cannot be read to its end: {entry.message.partition(',')[0]}")
     if tree is None:
         return Parsed("", [], cleaned=cleaned)
     title = one_line(tree.findtext(".//title"))
@@ -82,7 +152,12 @@ def parse_html(text: str, cleaned: int) -> Parsed:
     first = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
     if title is None and first is not None:
         title = first.heading
-    if first is not None and title is not None and first is blocks[0] and first.heading.casefold() in title.casefold():
+    if (
+        first is not None
+        and title is not None
+        and first is blocks[0]
+        and first.heading.casefold() in title.casefold()
+    ):
         blocks[0] = first._replace(kind="title")
     return Parsed(rendered, blocks, title, metadata, language, cleaned=cleaned)
 
@@ -90,15 +165,30 @@ def parse_html(text: str, cleaned: int) -> Parsed:
 def _main_text(trafilatura: Any, config: Any, tree: Any) -> Any:
     page = copy.deepcopy(tree)
     body = page.find("body")
-    if body is not None and not page.xpath("//main | //article | //*[@role='main'] | //*[@itemprop='articleBody']"):
+    for element in page.iter("pre"):
+        # As trafilatura tells code from quotations.
+        if element.find(".//code") is None:
+            code = element.makeelement("code")
+            code.text, element.text = element.text, None
+            code.extend(list(element))
+            element.append(code)
+    if body is not None and not page.xpath(
+        "//main | //article | //*[@role='main'] | //*[@itemprop='articleBody']"
+    ):
         article = body.makeelement("article")
         article.extend(list(body))
         article.text, body.text = body.text, None
         body.append(article)
     try:
         found = trafilatura.bare_extraction(
-            page, with_metadata=False, include_comments=False, include_tables=True, include_formatting=True,
-            favor_recall=True, output_format="xml", config=config,
+            page,
+            with_metadata=False,
+            include_comments=False,
+            include_tables=True,
+            include_formatting=True,
+            favor_recall=True,
+            output_format="xml",
+            config=config,
         )
     except (RecursionError, ValueError, TypeError, AttributeError, AssertionError):
         return None
@@ -112,7 +202,8 @@ def _trafilatura() -> tuple[Any, Any]:
         from trafilatura.settings import use_config
     except ImportError as error:
         raise MissingExtra(
-            f"HTML needs the package 'trafilatura', which cannot be imported: {error}", hint="Install it: pip install 'pgsift[html]'"
+            f"HTML needs the package 'trafilatura', which cannot be imported: {error}",
+            hint="Install it: pip install 'pgsift[html]'",
         ) from error
     config = copy.deepcopy(use_config())
     # Below its minimum size trafilatura gives one paragraph without structure; no size is too small here.
@@ -218,7 +309,8 @@ def _render(root: Any) -> tuple[str, list[Block]]:
 
 
 def _walk(root: Any) -> Iterator[tuple[str, Any, str]]:
-    """Starts and ends of elements and the texts between them, in order, without recursion; dropped elements left out."""
+    """Starts and ends of elements and the texts between them, in order, without recursion; dropped elements
+    left out."""
     stack: list[tuple[Any, Iterator[Any]]] = []
 
     def enter(element: Any) -> Iterator[tuple[str, Any, str]]:

@@ -1,20 +1,22 @@
 """Parsers: bytes or text in, text with its blocks out.
 
-=========  =======================================================================================================
+=========  ===========================================================================================
 format     what becomes of it
-=========  =======================================================================================================
+=========  ===========================================================================================
 text       kept as it is; blank lines part paragraphs
-markdown   kept as it is, markup included; blocks by markdown-it (CommonMark and pipe tables); YAML or TOML front
-           matter gives title, language, license and metadata, and is not text. Front matter never grants access.
-html       its main text by trafilatura (extra ``html``), headings, list items, code and tables told apart
-=========  =======================================================================================================
+markdown   kept as it is, markup included; blocks by markdown-it (CommonMark and pipe tables); YAML or
+           TOML front matter gives title, language, license and metadata, and is not text; it never
+           grants access
+html       its main text by trafilatura (extra ``html``); headings, list items, code and tables told
+           apart
+=========  ===========================================================================================
 
-The title is the front matter's, else that of the first first-level heading (Markdown), or that of ``<title>``, else of the first
-``<h1>`` (HTML). A heading at the very start that says what the title says is a block of kind ``title``. A title
-is never made up from a file name.
+The title is the front matter's, else that of the first first-level heading (Markdown), or that of
+``<title>``, else of the first ``<h1>`` (HTML). A heading at the very start that says what the title says is
+a block of kind ``title``. A title is never made up from a file name.
 
-Bytes are UTF-8 (a byte order mark is dropped) or UTF-16 with a byte order mark; HTML may declare another encoding. Anything else is
-:class:`~pgsift.errors.InvalidDocument`.
+Bytes are UTF-8 (a byte order mark is dropped) or UTF-16 with a byte order mark; HTML may declare another
+encoding. Anything else is :class:`~pgsift.errors.InvalidDocument`.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ from pgsift.ingest.cleaning import clean_text
 
 Format = Literal["text", "markdown", "html"]
 
-#: Format by file extension. ``.jsonl`` and ``.ndjson`` are sources of many documents, see :mod:`pgsift.ingest.sources`.
+#: Format by file extension. ``.jsonl`` and ``.ndjson`` are sources of many documents, see
+#: :mod:`pgsift.ingest.sources`.
 EXTENSIONS: dict[str, Format] = {
     ".txt": "text",
     ".text": "text",
@@ -88,13 +91,18 @@ def _version(package: str) -> str:
 
 def decode(content: bytes, kind: Format = "text") -> tuple[str, int]:
     """The text of some bytes, and how many characters had to be replaced (HTML only)."""
-    for mark, encoding in ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
         if content.startswith(mark):
             try:
                 return content.decode(encoding), 0
             except UnicodeDecodeError as error:
                 raise InvalidDocument(
-                    f"not {encoding.removesuffix('-sig')} although its byte order mark says so: {error.reason} at byte {error.start}",
+                    f"not {encoding.removesuffix('-sig')}, though its byte order mark says so: "
+                    f"{error.reason} at byte {error.start}",
                     hint="Save it as UTF-8.",
                 ) from None
     if kind == "html":
@@ -105,7 +113,8 @@ def decode(content: bytes, kind: Format = "text") -> tuple[str, int]:
         return content.decode("utf-8"), 0
     except UnicodeDecodeError as error:
         raise InvalidDocument(
-            f"not UTF-8: {error.reason} at byte {error.start}", hint="Save it as UTF-8, or as UTF-16 with a byte order mark."
+            f"not UTF-8: {error.reason} at byte {error.start}",
+            hint="Save it as UTF-8, or as UTF-16 with a byte order mark.",
         ) from None
 
 
@@ -174,9 +183,7 @@ def _plain(source: str) -> str:
         return one_line(source) or ""
     parts: list[str] = []
     for token in _inline().parseInline(source)[0].children or []:
-        if token.type in ("text", "code_inline"):
-            parts.append(token.content)
-        elif token.type == "image":
+        if token.type in ("text", "code_inline") or token.type == "image":
             parts.append(token.content)
         elif token.type in ("softbreak", "hardbreak"):
             parts.append(" ")
@@ -210,7 +217,9 @@ def _markdown(text: str, cleaned: int) -> Parsed:
         elif token.type not in ("bullet_list_open", "ordered_list_open"):
             blocks.append(Block(start, end, "paragraph"))
     title = one_line(_string(matter.pop("title", None)))
-    first = next((block for block in blocks if block.kind == "heading" and block.level == 1 and block.heading), None)
+    first = next(
+        (block for block in blocks if block.kind == "heading" and block.level == 1 and block.heading), None
+    )
     if first is not None:
         if title is None:
             title = first.heading
@@ -223,11 +232,16 @@ def _markdown(text: str, cleaned: int) -> Parsed:
 
 
 def _string(value: object) -> str | None:
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "" else None
+    return (
+        str(value)
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+        else None
+    )
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], int]:
-    """The mapping at the top of a text, and where the text after it begins; ``({}, 0)`` where there is none."""
+    """The mapping at the top of a text, and where the text after it begins; ``({}, 0)`` where there is
+    none."""
     opening = _FENCE.match(text)
     if opening is None:
         return {}, 0

@@ -1,11 +1,14 @@
-"""From documents to the JSON that ``sift.put_documents`` takes: everything of an ingest that needs no database.
+"""From documents to the JSON that ``sift.put_documents`` takes: everything of an ingest that needs no
+database.
 
-A :class:`Preparer` holds what one run needs to know (analyzer, chunker, whether titles are indexed). For an item it gives the
-content hash, which decides whether the document has changed, and, if it has, a :class:`Prepared`: parsed, cleaned, cut and tokenized.
+A :class:`Preparer` holds what one run needs to know (analyzer, chunker, whether titles are indexed). For an
+item it gives the content hash, which decides whether the document has changed, and, if it has, a
+:class:`Prepared`: parsed, cleaned, cut and tokenized.
 
-The content hash is a sha256 over the content as read and over everything else that what is stored depends on: title, metadata,
-access list, licence, language, dates and version as given, chunks and vectors made by the caller, format, and the versions of parser, cleaning, chunker and
-analyzer. It leaves out the source URI and ``observed_at``, so that a folder that was moved is not ingested anew.
+The content hash is a sha256 over the content as read and over everything else that what is stored depends
+on: title, metadata, access list, licence, language, dates and version as given, chunks and vectors made by
+the caller, format, and the versions of parser, cleaning, chunker and analyzer. It leaves out the source URI
+and ``observed_at``, so that a folder that was moved is not ingested anew.
 """
 
 from __future__ import annotations
@@ -37,14 +40,15 @@ REPORTED_FAILURES = 100
 
 _KINDS = frozenset({"text", "abstract", "title", "section_header", "table", "figure", "reference", "claim"})
 _MAX_KEY_BYTES = 2000
-# The separators of compact JSON; without them json.dumps writes blanks.
-_COMPACT = (",", ":")
+# Encoders are made once; json.dumps makes one for each call with options.
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_encode_identity = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
 @dataclass(slots=True)
 class Prepared:
-    """A document ready to be stored. ``texts`` are the texts to embed, one per chunk, empty where a chunk has no vector to
-    be computed; ``vectors`` and ``hashes`` are filled in by whoever embeds."""
+    """A document ready to be stored. ``texts`` are the texts to embed, one per chunk, empty where a chunk
+    has no vector to be computed; ``vectors`` and ``hashes`` are filled in by whoever embeds."""
 
     key: str
     record: dict[str, Any]
@@ -59,7 +63,7 @@ class Prepared:
     def encode(self) -> str:
         """The record as JSON. Raises :class:`~pgsift.errors.InvalidDocument` when it has no JSON form."""
         try:
-            return json.dumps(self.record, ensure_ascii=False, separators=_COMPACT, allow_nan=False)
+            return _encode(self.record)
         except (ValueError, TypeError, RecursionError) as error:
             raise InvalidDocument(f"the document has no JSON form: {error}") from None
 
@@ -73,7 +77,8 @@ class Hashed:
 
 
 class Preparer:
-    """Prepares documents for one tenant. ``dimensions`` is the length of vectors given by the caller, where known."""
+    """Prepares documents for one tenant. ``dimensions`` is the length of vectors given by the caller, where
+    known."""
 
     def __init__(
         self, analyzer: Analyzer, chunker: Chunker, *, index_title: bool = True, dimensions: int | None = None
@@ -85,20 +90,25 @@ class Preparer:
         self._settings = "\n".join((CLEANING_VERSION, chunker.name, analyzer.fingerprint, str(index_title)))
 
     def content_hash(self, item: Item) -> str:
-        """The content hash of an item, in hexadecimal. Raises what :meth:`prepare` raises for values without JSON form."""
+        """The content hash of an item, in hexadecimal. Raises what :meth:`prepare` raises for values
+        without JSON form."""
         document = item.document
         given: list[Any] = [
-            document.title, document.language, document.license, document.source_version,
-            _when(document.valid_from), _when(document.valid_to),
+            document.title,
+            document.language,
+            document.license,
+            document.source_version,
+            _when(document.valid_from),
+            _when(document.valid_to),
             None if document.acl is None else sorted(set(document.acl)),
             clean_json(document.metadata)[0] if document.metadata else {},
-        ]  # fmt: skip
+        ]
         if document.chunks is None:
             given.append(parser_name(_format(document)))
         else:
             given.append([_chunk_identity(chunk) for chunk in document.chunks])
         digest = hashlib.sha256(self._settings.encode())
-        digest.update(json.dumps(given, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+        digest.update(_encode_identity(given).encode())
         digest.update(b"\0")
         text = document.text
         digest.update(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
@@ -143,29 +153,47 @@ class Preparer:
         if document.acl is not None:
             record["acl"] = [clean_text(name)[0] for name in document.acl]
         for name, value in (
-            ("source_uri", document.source_uri), ("source_version", document.source_version), ("language", language), ("license", license),
-            ("observed_at", _when(document.observed_at)), ("valid_from", _when(document.valid_from)), ("valid_to", _when(document.valid_to)),
-        ):  # fmt: skip
+            ("source_uri", document.source_uri),
+            ("source_version", document.source_version),
+            ("language", language),
+            ("license", license),
+            ("observed_at", _when(document.observed_at)),
+            ("valid_from", _when(document.valid_from)),
+            ("valid_to", _when(document.valid_to)),
+        ):
             if value is not None:
                 record[name], changes = clean_text(value)
                 cleaned += changes
         record["chunks"] = chunks
         tokens, cuts = self._tokenize(chunks, title)
-        prepared = Prepared(document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri"))
+        prepared = Prepared(
+            document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri")
+        )
         if embed:
-            prepared.texts = ["" if "embedding" in chunk else _embedding_text(title, chunk["body"]) for chunk in chunks]
+            prepared.texts = [
+                "" if "embedding" in chunk else _embedding_text(title, chunk["body"]) for chunk in chunks
+            ]
         return prepared
 
     def _cut(self, parsed: Parsed, title: str) -> list[dict[str, Any]]:
         text = parsed.text
         spans = self.chunker.chunk(text, parsed.blocks)
         if not spans and title:
-            # A title and nothing else: it is found by its title, whose line is the body where it stands in the text.
+            # A title and nothing else: it is found by its title, whose line is the body where it stands in
+            # the text.
             block = next((block for block in parsed.blocks if block.kind == "title"), None)
-            spans = [Span(block.start, block.start + len(text[block.start : block.end].rstrip()), "title") if block else Span(0, 0, "title")]
+            spans = [
+                Span(block.start, block.start + len(text[block.start : block.end].rstrip()), "title")
+                if block
+                else Span(0, 0, "title")
+            ]
         chunks = []
         for span in spans:
-            chunk: dict[str, Any] = {"body": text[span.start : span.end], "start": span.start, "end": span.end}
+            chunk: dict[str, Any] = {
+                "body": text[span.start : span.end],
+                "start": span.start,
+                "end": span.end,
+            }
             if span.kind != "text":
                 chunk["kind"] = span.kind
             if span.section:
@@ -180,7 +208,10 @@ class Preparer:
             body, changes = clean_text(source.body)
             cleaned += changes
             if source.kind not in _KINDS:
-                raise InvalidDocument(f"chunk {number} has the unknown kind {source.kind!r}", hint=f"Kinds are {', '.join(sorted(_KINDS))}.")
+                raise InvalidDocument(
+                    f"chunk {number} has the unknown kind {source.kind!r}",
+                    hint=f"Kinds are {', '.join(sorted(_KINDS))}.",
+                )
             start = source.start or 0
             end = source.end if source.end is not None else start + len(body)
             if start < 0 or end < start:
@@ -232,8 +263,21 @@ def _when(value: Any) -> str | None:
 
 
 def _chunk_identity(chunk: Chunk) -> list[Any]:
-    vector = None if chunk.embedding is None else hashlib.sha256(repr(as_floats(chunk.embedding)).encode()).hexdigest()
-    return [chunk.body, chunk.kind, list(chunk.section), chunk.page, chunk.start, chunk.end, vector, sorted(chunk.entities)]
+    vector = (
+        None
+        if chunk.embedding is None
+        else hashlib.sha256(repr(as_floats(chunk.embedding)).encode()).hexdigest()
+    )
+    return [
+        chunk.body,
+        chunk.kind,
+        list(chunk.section),
+        chunk.page,
+        chunk.start,
+        chunk.end,
+        vector,
+        sorted(chunk.entities),
+    ]
 
 
 def _embedding_text(title: str, body: str) -> str:
@@ -243,8 +287,8 @@ def _embedding_text(title: str, body: str) -> str:
 
 
 def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[list[Item]]:
-    """Items in groups of bounded size. Broken sources, repeated keys and skipped files are noted in the tally as they
-    come; a group may be empty, so that what was noted is dealt with in time."""
+    """Items in groups of bounded size. Broken sources, repeated keys and skipped files are noted in the
+    tally as they come; a group may be empty, so that what was noted is dealt with in time."""
     group: list[Item] = []
     size = 0
     seen: set[str] = set()
@@ -262,7 +306,13 @@ def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[
             continue
         document = found.document
         if document.key in seen:
-            tally.fail(document.key, document.source_uri, "read", "the key occurs twice in this run; the first document was kept", found.bytes)
+            tally.fail(
+                document.key,
+                document.source_uri,
+                "read",
+                "the key occurs twice in this run; the first document was kept",
+                found.bytes,
+            )
             continue
         seen.add(document.key)
         tally.keys.add(document.key)
@@ -285,7 +335,9 @@ def hash_group(preparer: Preparer, group: Iterable[Item], tally: Tally) -> list[
     return hashed
 
 
-def prepare_group(preparer: Preparer, group: Iterable[Hashed], tally: Tally, *, embed: bool) -> list[Prepared]:
+def prepare_group(
+    preparer: Preparer, group: Iterable[Hashed], tally: Tally, *, embed: bool
+) -> list[Prepared]:
     """The changed documents of a group, prepared; those that cannot be are noted as failures."""
     result = []
     for hashed in group:
@@ -348,11 +400,14 @@ def reason(error: BaseException) -> str:
 
 
 class Tally:
-    """What a run has done so far. ``pending`` are failures not yet in the dead letters; ``keys`` are all keys met."""
+    """What a run has done so far. ``pending`` are failures not yet in the dead letters; ``keys`` are all
+    keys met."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
-        self.counts = dict.fromkeys(("created", "replaced", "updated", "unchanged", "failed", "deleted", "empty"), 0)
+        self.counts = dict.fromkeys(
+            ("created", "replaced", "updated", "unchanged", "failed", "deleted", "empty"), 0
+        )
         self.skipped: dict[str, int] = {}
         self.keys: set[str] = set()
         self.pending: list[Failure] = []
@@ -360,7 +415,7 @@ class Tally:
         self.chunks = self.tokens = self.terms_cut = self.cleaned = 0
         self.vectors_computed = self.vectors_reused = 0
         self.bytes = 0
-        self.stored_chunks_since_fold = 0
+        self.stored_chunks = 0
 
     @property
     def documents(self) -> int:
@@ -390,7 +445,7 @@ class Tally:
             self.bytes += document.bytes
             if result.status in ("created", "replaced"):
                 self.chunks += document.chunks
-                self.stored_chunks_since_fold += document.chunks
+                self.stored_chunks += document.chunks
                 self.tokens += document.tokens
                 self.terms_cut += document.terms_cut
                 self.cleaned += document.cleaned

@@ -1,14 +1,17 @@
 """Sources of documents: files, folders, JSON lines, standard input, and documents made by the caller.
 
-:func:`read` turns any of them into a stream of :class:`Item`, :class:`Broken` and :class:`Skipped`, and never stops for one bad file.
+:func:`read` turns any of them into a stream of :class:`Item`, :class:`Broken` and :class:`Skipped`, and
+never stops for one bad file.
 
-The key of a file is its path relative to the root it was found under (the folder given, or the folder of the file given), with ``/`` on
-every system, after the prefix. The key of a JSON line is its ``id`` after the prefix; of a file found in a folder it is the file's key, ``#``
-and the ``id``, since several files of a folder may count from 1. A byte of a file name that is not UTF-8 is written ``\\xNN``.
+The key of a file is its path relative to the root it was found under (the folder given, or the folder of
+the file given), with ``/`` on every system, after the prefix. The key of a JSON line is its ``id`` after
+the prefix; of a file found in a folder it is the file's key, ``#`` and the ``id``, since several files of a
+folder may count from 1. A byte of a file name that is not UTF-8 is written ``\\xNN``.
 
-A JSON line is an object with ``id`` (or ``key``, ``_id``) and ``text``, and optionally ``title``, ``metadata``, ``acl``, ``format``, ``source_uri``,
-``source_version``, ``language``, ``license``, ``observed_at``, ``valid_from``, ``valid_to``. Other members are taken into the metadata,
-except those whose name looks like a misspelt ``acl``: they are refused, lest a slip publishes a document.
+A JSON line is an object with ``id`` (or ``key``, ``_id``) and ``text``, and optionally ``title``,
+``metadata``, ``acl``, ``format``, ``source_uri``, ``source_version``, ``language``, ``license``,
+``observed_at``, ``valid_from``, ``valid_to``. Other members are taken into the metadata, except those whose
+name looks like a misspelt ``acl``: they are refused, lest a slip publishes a document.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from pgsift.ingest.cleaning import clean_file_name, clean_text
 from pgsift.ingest.parsers import EXTENSIONS, Format
 from pgsift.models import Chunk, Document
 
-#: What :func:`read` takes: a path, ``"-"`` for standard input, a document or its mapping, or an iterable of these.
+#: What :func:`read` takes: a path, ``"-"`` for standard input, a document or its mapping, or an iterable of
+#: these.
 Source = str | os.PathLike[str] | Document | Mapping[str, Any]
 
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -36,8 +40,20 @@ MAX_BYTES = 64 * 1024 * 1024
 
 _FORMATS = frozenset(get_args(Format))
 _MEMBERS = frozenset(Document.__dataclass_fields__)
-_ACCESS = re.compile(r"_*(acls?|acces|allow|principal|permission|visib|grant|readers?|groups?|roles?)", re.IGNORECASE)
-_TEXT_MEMBERS = ("title", "format", "source_uri", "source_version", "language", "license", "observed_at", "valid_from", "valid_to")
+_ACCESS = re.compile(
+    r"_*(acls?|acces|allow|principal|permission|visib|grant|readers?|groups?|roles?)", re.IGNORECASE
+)
+_TEXT_MEMBERS = (
+    "title",
+    "format",
+    "source_uri",
+    "source_version",
+    "language",
+    "license",
+    "observed_at",
+    "valid_from",
+    "valid_to",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +85,8 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How sources are read. ``format`` and ``key`` are for standard input; ``acl`` is for documents that bring none."""
+    """How sources are read. ``format`` and ``key`` are for standard input; ``acl`` is for documents that
+    bring none."""
 
     prefix: str = ""
     format: str | None = None
@@ -79,7 +96,9 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in _FORMATS | {"jsonl"}:
-            raise InvalidArgument(f"unknown format {self.format!r}", hint="Use text, markdown, html or jsonl.")
+            raise InvalidArgument(
+                f"unknown format {self.format!r}", hint="Use text, markdown, html or jsonl."
+            )
 
 
 def roots(sources: Source | Iterable[Source]) -> list[Path]:
@@ -87,7 +106,9 @@ def roots(sources: Source | Iterable[Source]) -> list[Path]:
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
     if isinstance(sources, list | tuple):
-        return [Path(s) for s in sources if isinstance(s, str | os.PathLike) and s != "-" and Path(s).is_dir()]
+        return [
+            Path(s) for s in sources if isinstance(s, str | os.PathLike) and s != "-" and Path(s).is_dir()
+        ]
     return []
 
 
@@ -125,8 +146,8 @@ def total_bytes(sources: Source | Iterable[Source]) -> int | None:
 def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Item | Broken | Skipped]:
     """Every document of the sources, in a fixed order.
 
-    Raises :class:`~pgsift.errors.InvalidArgument` when a path given does not exist; what is wrong with a file found under
-    it, or with one document, is a :class:`Broken`.
+    Raises :class:`~pgsift.errors.InvalidArgument` when a path given does not exist; what is wrong with a
+    file found under it, or with one document, is a :class:`Broken`.
     """
     if isinstance(sources, str | os.PathLike | Document | Mapping):
         sources = [sources]
@@ -137,7 +158,8 @@ def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Item 
             yield from _path(os.fspath(source), options)
         else:
             raise InvalidArgument(
-                f"a source is a path, '-' or a Document, not {type(source).__name__}", hint="See pgsift.ingest.sources."
+                f"a source is a path, '-' or a Document, not {type(source).__name__}",
+                hint="See pgsift.ingest.sources.",
             )
 
 
@@ -156,16 +178,20 @@ def _path(name: str, options: Options) -> Iterator[Item | Broken | Skipped]:
         yield from _file(path, path.parent, options)
     else:
         raise InvalidArgument(
-            f"there is no file or folder {clean_file_name(name)[0]!r}", hint="Paths are relative to the current directory."
+            f"there is no file or folder {clean_file_name(name)[0]!r}",
+            hint="Paths are relative to the current directory.",
         )
 
 
 def _walk(root: Path) -> Iterator[Path | Skipped | Broken]:
-    """Files of a folder at every depth, sorted by name; a linked folder is not entered, so there are no circles."""
+    """Files of a folder at every depth, sorted by name; a linked folder is not entered, so there are no
+    circles."""
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError as error:
-        yield Broken(clean_file_name(root.name)[0], _uri(root), f"the folder cannot be read: {error.strerror}")
+        yield Broken(
+            clean_file_name(root.name)[0], _uri(root), f"the folder cannot be read: {error.strerror}"
+        )
         return
     for entry in entries:
         if entry.name.startswith("."):
@@ -243,7 +269,8 @@ def _lines(stream: IO[bytes], name: str, options: Options) -> Iterator[Item | Br
         try:
             yield _line(line, length, options)
         except (ValueError, RecursionError) as error:
-            # RecursionError: nested too deeply. ValueError: not JSON, not UTF-8, or a number of too many digits.
+            # RecursionError: nested too deeply. ValueError: not JSON, not UTF-8, or a number of too many
+            # digits.
             yield Broken(place, None, f"the line is not JSON: {_short(error)}", length)
         except PgsiftError as error:
             yield Broken(place, None, error.message, length)
@@ -264,13 +291,16 @@ def _line(line: bytes, length: int, options: Options) -> Item:
         key = str(key)
     if not isinstance(key, str) or not key:
         raise InvalidDocument("the line has no id: a string or an integer")
-    item = _given(record | {"key": key}, options)
+    record["key"] = key
+    item = _given(record, options, length)
     if isinstance(item, Broken):
         raise InvalidDocument(f"document {key[:200]!r}: {item.reason}")
-    return replace(item, bytes=length)
+    return item
 
 
-def _given(source: Document | Mapping[str, Any], options: Options) -> Item | Broken:
+def _given(
+    source: Document | Mapping[str, Any], options: Options, length: int | None = None
+) -> Item | Broken:
     """A document made by the caller, checked and with the prefix and the default access filled in."""
     uri = None
     key: Any = None
@@ -284,18 +314,21 @@ def _given(source: Document | Mapping[str, Any], options: Options) -> Item | Bro
         name, cleaned = clean_text(key)
         if not name:
             raise InvalidDocument("the key is empty")
+        name = options.prefix + name
         acl = document.acl if document.acl is not None else options.acl
-        document = replace(document, key=options.prefix + name, acl=acl)
-        return Item(document, len(document.text), cleaned)
+        if name != key or acl is not document.acl:
+            document = replace(document, key=name, acl=acl)
+        return Item(document, len(document.text) if length is None else length, cleaned)
     except PgsiftError as error:
         return Broken(key if isinstance(key, str) else None, uri, error.message)
 
 
 def document_of(source: Mapping[str, Any]) -> Document:
-    """The document a mapping describes: the fields of :class:`~pgsift.models.Document`, ``chunks`` as mappings or
-    :class:`~pgsift.models.Chunk`.
+    """The document a mapping describes: the fields of :class:`~pgsift.models.Document`, ``chunks`` as
+    mappings or :class:`~pgsift.models.Chunk`.
 
-    Raises :class:`~pgsift.errors.InvalidDocument` naming the member that is missing, unknown or of the wrong type.
+    Raises :class:`~pgsift.errors.InvalidDocument` naming the member that is missing, unknown or of the
+    wrong type.
     """
     values: dict[str, Any] = {}
     extra: dict[str, Any] = {}
@@ -305,7 +338,8 @@ def document_of(source: Mapping[str, Any]) -> Document:
                 values[name] = value
         elif _ACCESS.match(str(name)):
             raise InvalidDocument(
-                f"unknown member {str(name)[:100]!r}", hint="Who may see a document is said by acl, a list of principals."
+                f"unknown member {str(name)[:100]!r}",
+                hint="Who may see a document is said by acl, a list of principals.",
             )
         else:
             extra[str(name)] = value
@@ -339,7 +373,9 @@ def document_of(source: Mapping[str, Any]) -> Document:
 def checked_acl(acl: Any) -> tuple[str, ...]:
     """An access list as a tuple of names, or :class:`~pgsift.errors.InvalidDocument`."""
     if isinstance(acl, str) or not isinstance(acl, Iterable):
-        raise InvalidDocument("acl must be a list of principals", hint='For example ["group:hr", "user:1042"].')
+        raise InvalidDocument(
+            "acl must be a list of principals", hint='For example ["group:hr", "user:1042"].'
+        )
     names = tuple(acl)
     if not all(isinstance(name, str) for name in names):
         raise InvalidDocument("acl must be a list of strings")
@@ -354,7 +390,9 @@ def _chunk(chunk: Any) -> Chunk:
     known = Chunk.__dataclass_fields__
     unknown = sorted(str(name) for name in chunk if name not in known)
     if unknown:
-        raise InvalidDocument(f"unknown member {unknown[0][:100]!r} of a chunk", hint=f"Members are {', '.join(known)}.")
+        raise InvalidDocument(
+            f"unknown member {unknown[0][:100]!r} of a chunk", hint=f"Members are {', '.join(known)}."
+        )
     if not isinstance(chunk.get("body"), str):
         raise InvalidDocument("a chunk has no body: a string")
     return Chunk(**{name: value for name, value in chunk.items() if value is not None})
