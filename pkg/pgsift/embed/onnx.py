@@ -59,6 +59,7 @@ class _Loaded:
 
 
 _instances: weakref.WeakSet[OnnxEmbedder] = weakref.WeakSet()
+_abandoned: list[_Loaded | None] = []
 
 
 def _forget_after_fork() -> None:
@@ -146,6 +147,8 @@ class OnnxEmbedder(BaseEmbedder):
         return loaded
 
     def _forget(self) -> None:
+        # Not released: the destructor of a session waits for its threads, and the child has none of them.
+        _abandoned.append(self._loaded)
         self._loaded = None
         self._lock = threading.Lock()
 
