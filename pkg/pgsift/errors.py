@@ -30,7 +30,14 @@ from contextlib import contextmanager
 
 import psycopg
 
-from pgsift.domain.errors import InvalidArgument, InvalidFilter, PgsiftError, UnknownAnalyzer
+from pgsift.domain.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    InvalidFilter,
+    PgsiftError,
+    UnknownAnalyzer,
+    UnknownTenant,
+)
 
 __all__ = [
     "AlreadyExists",
@@ -52,13 +59,6 @@ __all__ = [
     "from_psycopg",
     "translated",
 ]
-
-
-class UnknownTenant(PgsiftError):
-    """The tenant named does not exist."""
-
-    default_sqlstate = "PS001"
-    exit_code = 3
 
 
 class NothingToSearch(PgsiftError):
@@ -101,13 +101,6 @@ class SchemaVersionMismatch(PgsiftError):
 
     default_sqlstate = "PS009"
     exit_code = 4
-
-
-class AlreadyExists(PgsiftError):
-    """The thing to be created exists with other properties."""
-
-    default_sqlstate = "PS011"
-    exit_code = 2
 
 
 class InvalidDocument(PgsiftError):

@@ -35,3 +35,17 @@ class InvalidFilter(PgsiftError):
 
     default_sqlstate = "PS004"
     exit_code = 2
+
+
+class UnknownTenant(PgsiftError):
+    """The tenant named does not exist."""
+
+    default_sqlstate = "PS001"
+    exit_code = 3
+
+
+class AlreadyExists(PgsiftError):
+    """The thing to be created exists with other properties."""
+
+    default_sqlstate = "PS011"
+    exit_code = 2
