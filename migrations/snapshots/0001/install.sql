@@ -102,6 +102,9 @@
 \ir functions/lexical_search.sql
 \ir functions/dense_search.sql
 \ir functions/search.sql
+\ir functions/lexical_candidates.sql
+\ir functions/term_statistics.sql
+\ir functions/chunks_by_entity.sql
 \ir functions/corpus_statistics.sql
 \ir stamp.sql
 \ir owner.sql

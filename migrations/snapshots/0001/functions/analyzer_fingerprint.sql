@@ -9,7 +9,7 @@ BEGIN
         WHEN 'standard' THEN
             RETURN '61001f84903a3365';
         WHEN 'english' THEN
-            RETURN '28bbf5b50e98f17a';
+            RETURN '5a85fd84603c7049';
         WHEN 'identifiers' THEN
             RETURN '81c52529ed937c4d';
         ELSE

@@ -48,7 +48,7 @@ BEGIN
         RETURNING k.block_no INTO v_block_no;
         INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
         SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length), p.term,
-               array_agg(p.chunk_id << 23 | p.doc_length::bigint << 8 | p.tf ORDER BY p.chunk_id)
+               array_agg((p.chunk_id << 23) | (p.doc_length::bigint << 8) | p.tf ORDER BY p.chunk_id)
         FROM (
             SELECT o.term, o.chunk_id, count(*) AS tf, o.doc_length
             FROM (SELECT c.chunk_id, c.doc_length, string_to_table(c.tokens, ' ') AS term

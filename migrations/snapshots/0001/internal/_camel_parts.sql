@@ -5,6 +5,11 @@ AS $$
 DECLARE
     v_word text COLLATE "C" := word;
 BEGIN
+    IF v_word !~ ('[' || sift._analyzer_table('lower') || sift._analyzer_table('number') || '][' || sift._analyzer_table('upper') || ']'
+        || '|[' || sift._analyzer_table('upper') || ']{2}[' || sift._analyzer_table('lower') || ']')
+    THEN
+        RETURN '{}'::text[];
+    END IF;
     v_word := regexp_replace(v_word, '([' || sift._analyzer_table('lower') || '])([' || sift._analyzer_table('upper') || '])', '\1 \2', 'g');
     v_word := regexp_replace(v_word,
         '([' || sift._analyzer_table('upper') || '])([' || sift._analyzer_table('upper') || '][' || sift._analyzer_table('lower') || '])',

@@ -32,7 +32,9 @@ BEGIN
             IF v_bare <> compound THEN
                 v_words := array_append(v_words, v_bare::text);
             END IF;
-            v_words := v_words || sift._camel_parts(v_bare);
+            FOREACH v_camel IN ARRAY sift._camel_parts(v_bare) LOOP
+                v_words := array_append(v_words, v_camel::text);
+            END LOOP;
             CONTINUE;
         END IF;
         v_dotted := replace(v_bare, ',', '.');

@@ -7,6 +7,7 @@ DECLARE
     v_text  text COLLATE "C" := replace(sift._normalize(text) COLLATE "C", E'\u2010', '-');
     v_words text[] := '{}';
     v_run   text COLLATE "C";
+    v_word  text;
 BEGIN
     v_text := regexp_replace(v_text,
         '[^' || sift._analyzer_table('alphanumeric') || sift._analyzer_table('mark') || '_./@:&+#>\\-]+', ' ', 'g');
@@ -26,7 +27,10 @@ BEGIN
         IF v_run ~ ('[_./@:&+#>\\-]|[' || sift._analyzer_table('lower') || sift._analyzer_table('number') || ']['
             || sift._analyzer_table('upper') || ']|[' || sift._analyzer_table('upper') || ']{2}[' || sift._analyzer_table('lower') || ']')
         THEN
-            v_words := v_words || sift._compound_words(v_run, query);
+            -- one by one: appending in place, where || would copy the array
+            FOREACH v_word IN ARRAY sift._compound_words(v_run, query) LOOP
+                v_words := array_append(v_words, v_word);
+            END LOOP;
         ELSE
             v_words := array_append(v_words, v_run::text);
         END IF;
