@@ -1,7 +1,7 @@
 """The chunk store in PostgreSQL: :class:`pgsift.domain.ports.ChunkStore` over the functions of the schema.
 
-For search there is :class:`pgsift.Store`. This is for code written against the port: rankings of one's own, and
-tests that run on :class:`pgsift.domain.memory.InMemoryChunkStore` as well.
+For search there is :class:`pgsift.Store`. This is for code written against the port: rankings of one's own,
+and tests that run on :class:`pgsift.domain.memory.InMemoryChunkStore` as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from pgsift.domain import bm25
 from pgsift.domain.errors import InvalidArgument, UnknownTenant
 from pgsift.domain.filters import to_json
-from pgsift.domain.ports import Candidate, LexicalCandidates, Source, Status, StoredChunk
+from pgsift.domain.ports import Candidate, LexicalCandidates, Source, SourceChunk, Status, StoredChunk
 from pgsift.errors import translated
 
 __all__ = ["PostgresChunkStore"]
@@ -31,8 +31,9 @@ _CHUNK_COLUMNS = (
 class PostgresChunkStore:
     """Implements :class:`pgsift.domain.ports.ChunkStore` on a connection, in the caller's transaction.
 
-    Writing and the statistics in :meth:`lexical_candidates` need the role ``sift_writer``. The caller vouches that
-    tokens were made by the tenant's analyzer; ``analyzer`` is that of the tenants this store creates.
+    Writing and the statistics in :meth:`lexical_candidates` need the role ``sift_writer``. The caller
+    vouches that tokens were made by the tenant's analyzer; ``analyzer`` is that of the tenants this store
+    creates.
     """
 
     def __init__(self, connection: psycopg.Connection[Any], *, analyzer: str = "standard") -> None:
@@ -64,7 +65,8 @@ class PostgresChunkStore:
             source.validate()
         fingerprint = self._tenant(tenant)["analyzer_fingerprint"]
         rows = self._rows(
-            "SELECT status FROM sift.put_documents(tenant => %s, documents => %s::text::jsonb, fingerprint => %s)",
+            "SELECT status FROM sift.put_documents("
+            "tenant => %s, documents => %s::text::jsonb, fingerprint => %s)",
             [tenant, json.dumps([_document(source) for source in sources]), fingerprint],
         )
         return [row["status"] for row in rows]
@@ -92,12 +94,15 @@ class PostgresChunkStore:
             """
             SELECT t.k1, t.b, s.indexed_chunks, s.total_length,
                    (SELECT jsonb_object_agg(f.term, f.df)
-                    FROM sift.term_statistics(tenant => %(tenant)s, terms => %(terms)s::text[]) AS f) AS frequencies,
-                   (SELECT jsonb_agg(jsonb_build_array(m.chunk_id, m.key, m.ordinal, m.doc_length, m.frequencies)
-                                     ORDER BY m.matched DESC, m.chunk_id)
+                    FROM sift.term_statistics(tenant => %(tenant)s, terms => %(terms)s::text[]) AS f)
+                       AS frequencies,
+                   (SELECT jsonb_agg(jsonb_build_array(
+                               m.chunk_id, m.key, m.ordinal, m.doc_length, m.frequencies)
+                           ORDER BY m.matched DESC, m.chunk_id)
                     FROM sift.lexical_candidates(
                         tenant => %(tenant)s, terms => %(terms)s::text[], k => %(limit)s::integer,
-                        principals => %(principals)s::text[], filter => %(filter)s::text::jsonb) AS m) AS candidates
+                        principals => %(principals)s::text[], filter => %(filter)s::text::jsonb) AS m)
+                       AS candidates
             FROM sift.list_tenants() AS t
             CROSS JOIN LATERAL sift.corpus_statistics(tenant => t.tenant) AS s
             WHERE t.tenant = %(tenant)s
@@ -145,6 +150,10 @@ class PostgresChunkStore:
             return cursor.fetchall()
 
 
+def _end(chunk: SourceChunk) -> int:
+    return chunk.char_start + len(chunk.body) if chunk.char_end is None else chunk.char_end
+
+
 def _document(source: Source) -> dict[str, Any]:
     chunks = [
         {
@@ -154,7 +163,7 @@ def _document(source: Source) -> dict[str, Any]:
             "section": list(chunk.section),
             "page": chunk.page,
             "start": chunk.char_start,
-            "end": chunk.char_start + len(chunk.body) if chunk.char_end is None else chunk.char_end,
+            "end": _end(chunk),
             "entities": list(chunk.entities),
         }
         for chunk in source.chunks
@@ -171,6 +180,6 @@ def _document(source: Source) -> dict[str, Any]:
         "license": source.license,
         "valid_from": None if source.valid_from is None else source.valid_from.isoformat(),
         "valid_to": None if source.valid_to is None else source.valid_to.isoformat(),
-        "length": max((chunk["end"] for chunk in chunks), default=0),
+        "length": max((_end(chunk) for chunk in source.chunks), default=0),
         "chunks": chunks,
     }

@@ -3,10 +3,10 @@
     idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
     score  = Σ over distinct query terms of idf(t) · tf / (tf + k1 · (1 - b + b · dl / avgdl))
 
-S. Robertson, H. Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond, 2009; without the constant
-factor k1 + 1, and with the idf of Lucene, which is never negative. Everything is in double precision, lengths are
-not quantized, and the sum goes from the rarest term to the commonest, equally rare ones by code point, so that the
-same numbers give the same bits everywhere.
+S. Robertson, H. Zaragoza: The Probabilistic Relevance Framework: BM25 and Beyond, 2009; without the
+constant factor k1 + 1, and with the idf of Lucene, which is never negative. Everything is in double
+precision, lengths are not quantized, and the sum goes from the rarest term to the commonest, equally rare
+ones by code point, so that the same numbers give the same bits everywhere.
 """
 
 from __future__ import annotations

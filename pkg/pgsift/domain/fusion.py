@@ -2,9 +2,9 @@
 
     score(c) = Σ over legs of weight(leg) / (rrf_k + rank(leg, c))        rank from 1
 
-G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
-Methods, SIGIR 2009; the weight per leg is an addition. Double precision, legs added in the order given, so that
-the database (``sift.search``) and this module give the same bits.
+G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual
+Rank Learning Methods, SIGIR 2009; the weight per leg is an addition. Double precision, legs added in the
+order given, so that the database (``sift.search``) and this module give the same bits.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ RRF_K = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A chunk in a fused ranking: its score, its rank in each leg (``None`` where it is not), and how many chunks
-    of identical text it stands for besides itself."""
+    """A chunk in a fused ranking: its score, its rank in each leg (``None`` where it is not), and how many
+    chunks of identical text it stands for besides itself."""
 
     chunk_id: int
     score: float
@@ -40,9 +40,10 @@ def fuse(
 ) -> list[Fused]:
     """Fuse rankings of chunk ids, each best first; score descending, then chunk id.
 
-    ``weights`` has one number per leg, finite and not negative and not all 0 (left out: 1 each); a leg of weight
-    0 takes no part. ``rrf_k`` is finite and not negative. Of each leg the first ``depth`` ranks count, all where it
-    is left out. :class:`InvalidArgument` for anything else, and for a chunk that stands twice in a leg.
+    ``weights`` has one number per leg, finite and not negative and not all 0 (left out: 1 each); a leg of
+    weight 0 takes no part. ``rrf_k`` is finite and not negative. Of each leg the first ``depth`` ranks
+    count, all where it is left out. :class:`InvalidArgument` for anything else, and for a chunk that stands
+    twice in a leg.
     """
     shares = [1.0] * len(legs) if weights is None else [float(weight) for weight in weights]
     if len(shares) != len(legs):
@@ -116,9 +117,9 @@ def page(
 ) -> list[Fused]:
     """The first ``k`` of a fused ranking: fuse, collapse identical texts, cap per document, truncate.
 
-    Without ``texts`` nothing is collapsed, without ``per_document`` nothing is capped. The cap comes after the
-    collapse and before the end of the page, so that the next document moves up instead of the page ending early.
-    ``depth``, where given, is not less than ``k``.
+    Without ``texts`` nothing is collapsed, without ``per_document`` nothing is capped. The cap comes after
+    the collapse and before the end of the page, so that the next document moves up instead of the page
+    ending early. ``depth``, where given, is not less than ``k``.
     """
     if k < 0:
         raise InvalidArgument(f"k must not be negative, not {k}")

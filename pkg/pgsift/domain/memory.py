@@ -65,7 +65,8 @@ class _Tenant:
 
 
 class InMemoryChunkStore:
-    """Implements :class:`pgsift.domain.ports.ChunkStore`; safe for threads, nothing is kept after the process.
+    """Implements :class:`pgsift.domain.ports.ChunkStore`; safe for threads, nothing is kept after the
+    process.
 
     What goes in and what comes out is copied: changing it afterwards changes nothing here.
     """
@@ -166,8 +167,6 @@ class InMemoryChunkStore:
             ]
             chunks.sort(key=lambda chunk: (chunk.key, chunk.index, chunk.chunk_id))
             return [self._stored(held.documents[chunk.key], chunk) for chunk in chunks]
-
-    # ----------------------------------------------------------------------------------------------------------
 
     def _tenant(self, name: str) -> _Tenant:
         if name not in self._tenants:

@@ -60,8 +60,8 @@ class SourceChunk:
 class Source:
     """A document to store, with its chunks in the order of its text.
 
-    ``principals`` says who may see it: ``None`` leaves a stored source's access as it is and gives a new one the
-    tenant's default, ``()`` is nobody but writers. Timestamps are aware datetimes.
+    ``principals`` says who may see it: ``None`` leaves a stored source's access as it is and gives a new
+    one the tenant's default, ``()`` is nobody but writers. Timestamps are aware datetimes.
     """
 
     key: str
@@ -77,12 +77,13 @@ class Source:
     valid_to: datetime | None = None
 
     def content_hash(self) -> str:
-        """sha256, in hexadecimal, of what ranking sees: the title and the chunks. Equal ones are one content."""
+        """sha256, in hexadecimal, of what ranking sees: the title and the chunks. Equal ones are one
+        content."""
         content = [
             self.title,
             [
-                [chunk.body, *map(list, (chunk.tokens, chunk.section, chunk.entities)), chunk.kind, chunk.page,
-                 chunk.char_start, chunk.char_end]
+                [chunk.body, *map(list, (chunk.tokens, chunk.section, chunk.entities)), chunk.kind,
+                 chunk.page, chunk.char_start, chunk.char_end]
                 for chunk in self.chunks
             ],
         ]  # fmt: skip
@@ -92,8 +93,8 @@ class Source:
         """Raise :class:`InvalidArgument` for what no store can hold."""
         if not self.key or len(self.key.encode("utf-8", "replace")) > 2000:
             raise InvalidArgument("the key of a source has 1 to 2000 bytes")
-        if _unstorable([self.key, self.title, self.source_uri, self.source_version, self.language, self.license,
-                        self.metadata, self.principals]):  # fmt: skip
+        if _unstorable([self.key, self.title, self.source_uri, self.source_version, self.language,
+                        self.license, self.metadata, self.principals]):  # fmt: skip
             raise InvalidArgument(
                 f"the source {self.key!r} holds a NUL character or half of a surrogate pair"
             )
@@ -153,8 +154,8 @@ class LexicalCandidates:
     """Candidates for some terms, with the statistics that rank them.
 
     ``candidates`` are ordered by the number of distinct terms matched, descending, then by chunk id.
-    ``doc_frequencies`` has every distinct term asked for, 0 included. Statistics are the tenant's, over all chunks
-    with at least one term, whoever may see them: neither a permission nor a filter changes a score.
+    ``doc_frequencies`` has every distinct term asked for, 0 included. Statistics are the tenant's, over all
+    chunks with at least one term, whoever may see them: neither a permission nor a filter changes a score.
     """
 
     candidates: tuple[Candidate, ...]
@@ -204,8 +205,8 @@ class ChunkStore(Protocol):
     def replace_source(self, source: Source, tenant: str) -> Status:
         """Store one source in place of what is stored under its key.
 
-        Its chunks get new ids, unless its content is what is stored already: then they stay, and the status is
-        ``updated`` when anything else changed, ``unchanged`` when nothing did.
+        Its chunks get new ids, unless its content is what is stored already: then they stay, and the status
+        is ``updated`` when anything else changed, ``unchanged`` when nothing did.
         """
 
     @writes
