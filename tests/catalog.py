@@ -8,13 +8,14 @@ import psycopg
 _QUERIES = {
     "schema": """
         SELECT n.nspname, concat_ws(E'\\n', 'owner ' || pg_get_userbyid(n.nspowner), obj_description(n.oid, 'pg_namespace'),
-            (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(n.nspacl) AS a))
+            (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(coalesce(n.nspacl, acldefault('n', n.nspowner))) AS a))
         FROM pg_namespace AS n WHERE n.nspname = ANY (%(schemas)s)""",
     "relation": """
         SELECT c.oid::regclass::text, concat_ws(E'\\n', c.relkind, c.relpersistence,
             'owner ' || pg_get_userbyid(c.relowner), 'rls ' || c.relrowsecurity || c.relforcerowsecurity, c.reloptions::text,
             pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid), obj_description(c.oid, 'pg_class'),
-            (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(c.relacl) AS a),
+            (SELECT string_agg(a::text, ' ' ORDER BY a::text) 
+             FROM unnest(coalesce(c.relacl, acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) AS a),
             CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END,
             CASE WHEN c.relkind IN ('i', 'I') THEN pg_get_indexdef(c.oid) END)
         FROM pg_class AS c WHERE c.relnamespace = ANY (%(schemas)s::regnamespace[]) AND c.relkind <> 't'""",
@@ -35,7 +36,7 @@ _QUERIES = {
     "routine": """
         SELECT p.oid::regprocedure::text, concat_ws(E'\\n', 'owner ' || pg_get_userbyid(p.proowner), pg_get_functiondef(p.oid),
             obj_description(p.oid, 'pg_proc'),
-            (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(p.proacl) AS a))
+            (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(coalesce(p.proacl, acldefault('f', p.proowner))) AS a))
         FROM pg_proc AS p WHERE p.pronamespace = ANY (%(schemas)s::regnamespace[]) AND p.prokind IN ('f', 'p')
           AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
         """,

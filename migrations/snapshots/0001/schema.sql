@@ -1,4 +1,4 @@
--- The schema and what it stands on. Existence is tested first: CREATE … IF NOT EXISTS demands the privilege even where nothing
+-- The schema and what it stands on. Existence is tested first: CREATE ... IF NOT EXISTS demands the privilege even where nothing
 -- is to be created, and a managed server hands out a finished schema and extension.
 DO $$
 BEGIN
