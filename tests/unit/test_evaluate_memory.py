@@ -131,6 +131,11 @@ class TestFusion:
         assert fuse_runs([(left, 1), (right, 1)], depth=1) == {"q": ["a", "c"]}
         assert fuse_runs([(left, 1), (right, 1)], k=2) == {"q": ["a", "c"]}
 
+    def test_equals_go_by_position(self) -> None:
+        left, right = {"q": ["a"]}, {"q": ["b"]}
+        assert fuse_runs([(left, 1), (right, 1)]) == {"q": ["a", "b"]}
+        assert fuse_runs([(left, 1), (right, 1)], positions={"a": 5, "b": 2}) == {"q": ["b", "a"]}
+
     def test_a_query_missing_in_one_leg(self) -> None:
         assert fuse_runs([({"q": ["a"]}, 1), ({"p": ["b"]}, 1)]) == {"q": ["a"], "p": ["b"]}
 

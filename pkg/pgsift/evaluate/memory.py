@@ -1,18 +1,18 @@
 """Runs over a collection in memory, without a database: to tune settings and to check a store's figures.
 
-BM25 as sift computes it (Lucene's form, double precision, length not quantized), exact cosine, and reciprocal
-rank fusion. A document is one unit here: title and text together.
+BM25 and reciprocal rank fusion by :mod:`pgsift.domain`, vectorized, and exact cosine. A document is one unit
+here: title and text together.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pgsift.domain import bm25
+from pgsift.domain.fusion import RRF_K, fuse
 from pgsift.embed import embedding_text, is_embeddable
-from pgsift.errors import InvalidArgument
 from pgsift.evaluate.collection import Collection
 
 if TYPE_CHECKING:
@@ -30,11 +30,12 @@ class MemoryIndex:
     over the texts with at least one term; ``k1`` and ``b`` are BM25's.
     """
 
-    def __init__(self, texts: Iterable[str], tokenize: Tokenize, *, k1: float = 1.2, b: float = 0.75) -> None:
+    def __init__(
+        self, texts: Iterable[str], tokenize: Tokenize, *, k1: float = bm25.K1, b: float = bm25.B
+    ) -> None:
         import numpy as np
 
-        if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
-            raise InvalidArgument(f"k1 is {k1}, b is {b}: k1 must be finite and at least 0, b within [0, 1]")
+        bm25.validate_parameters(k1, b)
         postings: dict[str, tuple[list[int], list[int]]] = {}
         lengths: list[int] = []
         for position, text in enumerate(texts):
@@ -48,32 +49,31 @@ class MemoryIndex:
         self._size = len(lengths)
         number = sum(1 for length in lengths if length)
         dl = np.array(lengths, dtype=np.float64)
-        average = dl.sum() / number if number else 0.0
+        average = bm25.average_length(number, sum(lengths))
         norms = k1 * (1 - b + b * dl / average) if average else np.full(len(lengths), k1)
+        self._df = {term: len(positions) for term, (positions, _) in postings.items()}
         self._impacts: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         for term, (positions, frequencies) in postings.items():
             where = np.array(positions, dtype=np.int64)
             tf = np.array(frequencies, dtype=np.float64)
-            df = len(positions)
-            idf = math.log(1 + (number - df + 0.5) / (df + 0.5))
-            self._impacts[term] = (where, idf * tf / (tf + norms[where]))
+            self._impacts[term] = (where, bm25.idf(number, len(positions)) * tf / (tf + norms[where]))
 
     def search(self, query: str, k: int) -> list[tuple[int, float]]:
         """The first ``k`` pairs of position and score; texts without a term of the query are left out."""
         import numpy as np
 
         scores = np.zeros(self._size, dtype=np.float64)
-        for term in sorted(set(self._tokenize(query))):
-            if term in self._impacts:
-                where, impact = self._impacts[term]
-                scores[where] += impact
+        terms = set(self._tokenize(query)) & self._df.keys()
+        for term in bm25.term_order({term: self._df[term] for term in terms}):
+            where, impact = self._impacts[term]
+            scores[where] += impact
         found = np.flatnonzero(scores)
         order = found[np.lexsort((found, -scores[found]))][:k]
         return [(int(position), float(scores[position])) for position in order]
 
 
 def lexical_run(
-    collection: Collection, tokenize: Tokenize, *, depth: int = 100, k1: float = 1.2, b: float = 0.75
+    collection: Collection, tokenize: Tokenize, *, depth: int = 100, k1: float = bm25.K1, b: float = bm25.B
 ) -> Runs:
     """The first ``depth`` documents by BM25 for each judged query."""
     keys = [document.key for document in collection.documents]
@@ -113,21 +113,35 @@ def dense_run(
 
 
 def fuse_runs(
-    legs: Sequence[tuple[Runs, float]], *, rrf_k: float = 60, depth: int = 100, k: int = 100
+    legs: Sequence[tuple[Runs, float]],
+    *,
+    rrf_k: float = RRF_K,
+    depth: int = 100,
+    k: int = 100,
+    positions: Mapping[str, int] | None = None,
 ) -> Runs:
     """Reciprocal rank fusion of runs with their weights: each leg's first ``depth`` ranks, the first ``k``
     kept.
 
-    Cormack, Clarke, Büttcher: Reciprocal rank fusion outperforms Condorcet and individual rank
-    learning methods, SIGIR 2009; the weight per leg is ours. Ties are broken by the rank in the earlier leg.
+    Of equals the one of lower position comes first, as in a store filled in that order; without ``positions``
+    it is the one that an earlier leg found, or found earlier.
     """
     runs: Runs = {}
     for query in dict.fromkeys(query for run, _ in legs for query in run):
-        scores: dict[str, float] = {}
-        for run, weight in legs:
-            for rank, key in enumerate(run.get(query, ())[:depth], start=1):
-                scores[key] = scores.get(key, 0.0) + weight / (rrf_k + rank)
-        kept = [key for key, score in scores.items() if score > 0]
-        # sorted() is stable, and the dictionary holds the keys in order of leg and rank.
-        runs[query] = sorted(kept, key=lambda key, s=scores: -s[key])[:k]  # type: ignore[misc]
+        rankings = [run.get(query, []) for run, _ in legs]
+        found = list(dict.fromkeys(key for ranking in rankings for key in ranking))
+        numbers = {key: number for number, key in enumerate(found)} if positions is None else positions
+        keys = {numbers[key]: key for key in found}
+        fused = fuse(
+            [[numbers[key] for key in ranking] for ranking in rankings],
+            weights=[weight for _, weight in legs],
+            rrf_k=rrf_k,
+            depth=depth,
+        )
+        runs[query] = [keys[one.chunk_id] for one in fused[:k]]
     return runs
+
+
+def document_positions(collection: Collection) -> dict[str, int]:
+    """Place of each document in the collection, by key."""
+    return {document.key: position for position, document in enumerate(collection.documents)}

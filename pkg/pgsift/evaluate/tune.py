@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 
 from pgsift.embed import Embedder, load_embedder
 from pgsift.evaluate.collection import Collection, load_collection
-from pgsift.evaluate.memory import Runs, dense_run, document_texts, fuse_runs, lexical_run
+from pgsift.evaluate.memory import (
+    Runs,
+    dense_run,
+    document_positions,
+    document_texts,
+    fuse_runs,
+    lexical_run,
+)
 from pgsift.evaluate.metrics import MEASURES, Bootstrap, PerQuery, score_run
 
 if TYPE_CHECKING:
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
     Vectors = dict[str, NDArray[np.float32]]
 
 WEIGHTS: tuple[tuple[float, float], ...] = (
+    (1, 0.1),
     (1, 0.25),
     (1, 0.5),
     (1, 0.75),
@@ -35,6 +43,7 @@ WEIGHTS: tuple[tuple[float, float], ...] = (
     (0.75, 1),
     (0.5, 1),
     (0.25, 1),
+    (0.05, 1),
 )
 DEPTHS: tuple[int, ...] = (50, 100, 200, 500, 1000)
 CONSTANTS: tuple[float, ...] = (1, 5, 10, 20, 40, 60, 100)
@@ -66,9 +75,10 @@ def sweep_weights(
     rrf_k: float = 60,
 ) -> list[Row]:
     """Both legs alone, then their fusion at each pair of weights (lexical, dense)."""
+    positions = document_positions(collection)
     rows = [measured("lexical", collection, lexical), measured("dense", collection, dense)]
     for left, right in weights:
-        run = fuse_runs([(lexical, left), (dense, right)], rrf_k=rrf_k, depth=depth)
+        run = fuse_runs([(lexical, left), (dense, right)], rrf_k=rrf_k, depth=depth, positions=positions)
         rows.append(measured(f"{left:g} : {right:g}", collection, run))
     return rows
 
@@ -83,12 +93,10 @@ def sweep_depth(
     rrf_k: float = 60,
 ) -> list[Row]:
     """The fusion of the first ``depth`` ranks of each leg, for each depth."""
+    legs = [(lexical, weights[0]), (dense, weights[1])]
+    positions = document_positions(collection)
     return [
-        measured(
-            f"depth {depth}",
-            collection,
-            fuse_runs([(lexical, weights[0]), (dense, weights[1])], rrf_k=rrf_k, depth=depth),
-        )
+        measured(f"depth {depth}", collection, fuse_runs(legs, rrf_k=rrf_k, depth=depth, positions=positions))
         for depth in depths
     ]
 
@@ -103,11 +111,13 @@ def sweep_constant(
     depth: int = 100,
 ) -> list[Row]:
     """The fusion with each ``rrf_k``: the smaller it is, the more a first rank counts against a tenth."""
+    legs = [(lexical, weights[0]), (dense, weights[1])]
+    positions = document_positions(collection)
     return [
         measured(
             f"rrf_k {constant:g}",
             collection,
-            fuse_runs([(lexical, weights[0]), (dense, weights[1])], rrf_k=constant, depth=depth),
+            fuse_runs(legs, rrf_k=constant, depth=depth, positions=positions),
         )
         for constant in constants
     ]
@@ -176,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
         type=float,
         nargs=2,
         default=[1, 1],
-        help="lexical and dense, for depth and rrf_k (default: 1 1)",
+        help="while the others vary (default: 1 1)",
     )
     parser.add_argument("--cache", type=Path, help="folder that keeps vectors between runs")
     return parser
@@ -220,7 +230,8 @@ def _complement(collection: Collection, lexical: Runs, dense: Runs) -> str:
     total = both + only_lexical + only_dense + neither
     return (
         f"Of {total:,} relevant documents both legs have {both / total:.1%}, the lexical leg alone "
-        f"{only_lexical / total:.1%}, the dense leg alone {only_dense / total:.1%}, neither {neither / total:.1%}.\n"
+        f"{only_lexical / total:.1%}, the dense leg alone {only_dense / total:.1%}, "
+        f"neither {neither / total:.1%}.\n"
     )
 
 
