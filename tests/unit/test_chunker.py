@@ -20,7 +20,15 @@ def spans(text: str, kind: Format = "markdown", target: int = 20) -> list[Span]:
 
 @pytest.mark.parametrize(
     ("text", "units"),
-    [("", 0), ("one two  three\n", 3), ("日本語", 3), ("docker 船に", 3), ("สวัสดี", 6), ("naïve café", 2), ("a\u3000b", 2)],
+    [
+        ("", 0),
+        ("one two  three\n", 3),
+        ("日本語", 3),
+        ("docker 船に", 3),
+        ("สวัสดี", 6),
+        ("naïve café", 2),
+        ("a\u3000b", 2),
+    ],
 )
 def test_size(text: str, units: int) -> None:
     assert size(text) == units
@@ -116,14 +124,34 @@ MARKDOWN = st.lists(
         st.text(st.characters(exclude_categories=("Cs",)), max_size=60),
         st.sampled_from(
             [
-                "# H1", "## H2 *x*", "Setext\n===", "- item\n- item two\n\n  more", "| a | b |\n|---|---|\n| 1 | 2 |",
-                "```\ncode\n\n# no\n```", "> quote\n> # h", "    indented", "<div>\nhtml", "[r]: http://x", "---", "***",
-                "word. " * 40, "海。" * 30, "\r\n", "\r", "\t", "\0", "\u2028", "\x1c", "\x85", "a.b.c!?…)))", "1. one\n2. two",
+                "# H1",
+                "## H2 *x*",
+                "Setext\n===",
+                "- item\n- item two\n\n  more",
+                "| a | b |\n|---|---|\n| 1 | 2 |",
+                "```\ncode\n\n# no\n```",
+                "> quote\n> # h",
+                "    indented",
+                "<div>\nhtml",
+                "[r]: http://x",
+                "---",
+                "***",
+                "word. " * 40,
+                "海。" * 30,
+                "\r\n",
+                "\r",
+                "\t",
+                "\0",
+                "\u2028",
+                "\x1c",
+                "\x85",
+                "a.b.c!?…)))",
+                "1. one\n2. two",
             ]
         ),
     ),
     max_size=12,
-).map("\n\n".join)  # fmt: skip
+).map("\n\n".join)
 
 
 @given(MARKDOWN, st.sampled_from(["text", "markdown"]), st.integers(1, 30))
@@ -157,6 +185,13 @@ def test_plain_text_stays_within_the_target(text: str, target: int) -> None:
 
 
 def test_hostile_lengths_take_no_time() -> None:
-    for text in ("." * 200_000, ".)" * 100_000, "\n " * 100_000, "a. " * 60_000, "((" * 100_000, "!" + ")" * 200_000):
+    for text in (
+        "." * 200_000,
+        ".)" * 100_000,
+        "\n " * 100_000,
+        "a. " * 60_000,
+        "((" * 100_000,
+        "!" + ")" * 200_000,
+    ):
         for kind in ("text", "markdown"):
             bodies(text, kind, 200)  # type: ignore[arg-type]

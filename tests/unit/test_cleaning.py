@@ -18,7 +18,9 @@ from pgsift.ingest.cleaning import clean_file_name, clean_json, clean_text
 
 # Everything a Python string may hold, the two things PostgreSQL refuses more often than chance would have it.
 HOSTILE = st.text(
-    st.one_of(st.characters(exclude_categories=()), st.sampled_from("\0\ud800\udc00\udfff\ufffe\x1b %s:'\"\\"))
+    st.one_of(
+        st.characters(exclude_categories=()), st.sampled_from("\0\ud800\udc00\udfff\ufffe\x1b %s:'\"\\")
+    )
 )
 
 

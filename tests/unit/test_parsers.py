@@ -30,7 +30,7 @@ def test_encodings(content: bytes, expected: str) -> None:
 
 @pytest.mark.parametrize("content", [b"caf\xe9", b"\xff\xfea", b"\xef\xbb\xbf\xff"])
 def test_other_encodings_are_refused(content: bytes) -> None:
-    with pytest.raises(InvalidDocument, match="UTF-8|utf-16|utf-8"):
+    with pytest.raises(InvalidDocument, match=r"UTF-8|utf-16|utf-8"):
         parse(content)
 
 
@@ -67,7 +67,8 @@ def test_markdown_titles(text: str, title: str | None, kinds: list[str]) -> None
 
 def test_front_matter() -> None:
     text = (
-        "---\ntitle: A title\ntags: [x, y]\ndate: 2024-02-29\nlang: de\nlicense: CC0-1.0\nacl: [public]\n---\n"
+        "---\ntitle: A title\ntags: [x, y]\ndate: 2024-02-29\nlang: de\nlicense: CC0-1.0\n"
+        "acl: [public]\n---\n"
         "Text\n"
     )
     parsed = parse(text, "markdown")
@@ -117,7 +118,10 @@ def test_parser_names_tell_the_version() -> None:
         ("<p>café</p>".encode(), "<p>café</p>"),
         (b"<meta charset=latin-1><p>caf\xe9</p>", "<meta charset=latin-1><p>café</p>"),
         (b"<p>\x93caf\xe9\x94</p>", "<p>“café”</p>"),
-        ('<meta charset="shift_jis"><p>日本</p>'.encode("shift_jis"), '<meta charset="shift_jis"><p>日本</p>'),
+        (
+            '<meta charset="shift_jis"><p>日本</p>'.encode("shift_jis"),
+            '<meta charset="shift_jis"><p>日本</p>',
+        ),
         (b"<meta charset=nonsense><p>caf\xe9</p>", "<meta charset=nonsense><p>café</p>"),
         ("<p>UTF-16</p>".encode("utf-16"), "<p>UTF-16</p>"),
     ],
@@ -126,7 +130,8 @@ def test_html_encodings(content: bytes, expected: str) -> None:
     assert decode(content, "html") == (expected, 0)
 
 
-PAGE = """<!doctype html><html lang="de"><head><title>My page</title><meta name="author" content="A. B."></head><body>
+PAGE = """<!doctype html><html lang="de"><head><title>My page</title><meta name="author" content="A. B.">
+</head><body>
 <nav><a href="/">Home</a></nav>
 <h1>Hello</h1><p>First   paragraph with <b>bold</b> and <a href="u">a link</a>.<br>Second line.</p>
 <h2>Part</h2><ul><li>one</li><li>two<ul><li>nested</li></ul></li></ul>
@@ -178,10 +183,43 @@ def test_html_nested_beyond_reading_is_refused() -> None:
 
 
 @needs_trafilatura
-@given(st.lists(st.sampled_from(
-    ["<table>", "</table>", "<tr>", "<td>", "</tr>", "<li>", "<ul>", "</ul>", "<pre>", "</pre>", "<h1>", "</h1>", "<p>", "</p>",
-     "<code>", "</code>", "<br>", "word", " ", "\n", "<title>", "</title>", "<script>", "</body>", "<!--", "-->", "<main>", "&amp;"]
-), max_size=30).map("".join))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<table>",
+                "</table>",
+                "<tr>",
+                "<td>",
+                "</tr>",
+                "<li>",
+                "<ul>",
+                "</ul>",
+                "<pre>",
+                "</pre>",
+                "<h1>",
+                "</h1>",
+                "<p>",
+                "</p>",
+                "<code>",
+                "</code>",
+                "<br>",
+                "word",
+                " ",
+                "\n",
+                "<title>",
+                "</title>",
+                "<script>",
+                "</body>",
+                "<!--",
+                "-->",
+                "<main>",
+                "&amp;",
+            ]
+        ),
+        max_size=30,
+    ).map("".join)
+)
 def test_html_blocks_tile_the_text(page: str) -> None:
     parsed = parse(page, "html")
     position = 0
