@@ -68,7 +68,6 @@
 \ir internal/_dense_hnsw_200.sql
 \ir internal/_dense_hnsw_400.sql
 \ir internal/_dense_hnsw_1000.sql
-\ir internal/_dense_hnsw_max.sql
 \ir internal/_dense_leg.sql
 \ir internal/_remove_documents.sql
 \ir internal/_move_access.sql
