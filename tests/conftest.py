@@ -30,7 +30,7 @@ from psycopg.conninfo import make_conninfo
 
 from pgsift import _resources, server
 
-CONTAINER_IMAGE = "pgvector/pgvector:0.8.1-pg18"
+CONTAINER_IMAGE = "pgvector/pgvector:0.8.6-pg18"
 
 _server = contextlib.ExitStack()
 

@@ -83,7 +83,7 @@ def test_source_distribution_can_be_tested(distributions: Path) -> None:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A clean virtual environment with the wheel and its dependencies, without extras and development tools."""
+    """A clean environment with the wheel and its dependencies, without extras and development tools."""
     directory = tmp_path_factory.mktemp("environment") / "venv"
     venv.create(directory, with_pip=True)
     run(directory / "bin" / "python", "-m", "pip", "install", "--quiet", wheel)
