@@ -25,14 +25,16 @@ CALLS = {
     "lexical_search": "SELECT * FROM sift.lexical_search('t', 'fox owl', 100, %(p)s, collapse => %(c)s)",
     "dense_search": "SELECT * FROM sift.dense_search('t', '{0,1,0}'::real[], 100, %(p)s, collapse => %(c)s)",
     "list_documents": "SELECT * FROM sift.list_documents('t', %(p)s)",
+    "lexical_candidates": "SELECT * FROM sift.lexical_candidates('t', '{fox,owl}', 100, %(p)s)",
+    "chunks_by_entity": "SELECT * FROM sift.chunks_by_entity('t', 'animal', %(p)s)",
 }
 SILENT = {
     "query_terms", "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models",
     "cache_query_embedding", "corpus_statistics",
     # Anyone may fold and pack: both return counts of rows of statistics, none of documents.
     "fold_statistics", "pack_postings",
-    # The port's reads, for applications: they take principals, and have tests of isolation of their own.
-    "lexical_candidates", "chunks_by_entity", "document_frequencies",
+    # Statistics, for applications alone: numbers of the tenant's corpus, no document.
+    "term_statistics",
 }
 
 
@@ -58,7 +60,7 @@ def test_only_visible_documents_come_back(
             text = " ".join(words) if twins else body(index, words)
             batch.append({
                 "key": f"secretkey{index}z", "title": f"secrettitle{index}z", "acl": acl,
-                "metadata": {"hidden": f"secretmeta{index}z"}, "chunks": [{"body": text, "embedding": vector}],
+                "metadata": {"hidden": f"secretmeta{index}z"}, "chunks": [{"body": text, "embedding": vector, "entities": ["animal"]}],
             })
         conn.execute("SELECT sift.put_documents('t', %s::jsonb, model => 'leak')", (json.dumps(batch),))
         visible = {i for i, (acl, _, _) in enumerate(corpus) if set(acl) & set(principals)}
@@ -69,7 +71,7 @@ def test_only_visible_documents_come_back(
                 if index not in visible:
                     for word in ("marker", "secretkey", "secrettitle", "secretmeta"):
                         assert f"{word}{index}z" not in text, f"{name} shows {word} of an invisible document"
-            if name in ("dense_search", "list_documents") and not collapse:
+            if name in ("dense_search", "list_documents", "chunks_by_entity") and not collapse:
                 assert len(rows) == len(visible)
             if name == "dense_search":
                 # Copies a person may not see are not counted either.
@@ -92,7 +94,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
     conn.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
     conn.execute("SELECT sift.register_model('leak', 3)")
     conn.execute(
-        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}]', model => 'leak')"""
+        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}]', model => 'leak')"""
     )
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]
     for principals in ([], None, ["group:unknown"], ["PUBLIC"], ["public "], ["%"], [""]):

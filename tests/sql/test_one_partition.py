@@ -81,6 +81,10 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
             for options in ("", ", filter => '{\"metadata.n\": {\"$gte\": 1}}'"):
                 run(f"SELECT * FROM sift.search(%s, 'one fox', principals => '{{public}}', query_embedding => '{{1,0}}'{options})", (tenant,))
             run("SELECT * FROM sift.list_documents(%s, '{public}')", (tenant,))
+            for options in ("", ", filter => '{\"metadata.tags\": {\"$gte\": \"a\"}, \"section\": {\"$lt\": \"a\"}}'"):
+                run(f"SELECT * FROM sift.lexical_candidates(%s, '{{one,fox}}', principals => '{{public}}'{options})", (tenant,))
+            run("SELECT * FROM sift.term_statistics(%s, '{one,fox}')", (tenant,))
+            run("SELECT * FROM sift.chunks_by_entity(%s, 'fox', '{public}')", (tenant,))
             run("SELECT * FROM sift.corpus_statistics(%s)", (tenant,))
             run("SELECT sift.fold_statistics(%s)", (tenant,))
             run("SELECT * FROM sift.search(%s, 'one fox', principals => '{public}')", (tenant,))
