@@ -1,10 +1,11 @@
-"""Ingest a sample corpus into an embedded PostgreSQL and search it in four ways, as people with different permissions.
+"""Ingest a sample corpus into an embedded PostgreSQL and search it in four ways, as several people.
 
     make demo            or, in an environment with pgsift[local]:  python demo/run.py
 
-Everything lands in .demo/ beside this folder; running it again changes nothing. What is shown is also checked:
-the exit code is 1 when something is not as it should be. The corpus is that of an invented island station: what
-everybody may read, and what its engineers, its personnel office and its clinic keep to themselves.
+Everything lands in .demo/ beside this folder; running it again changes nothing. What is shown is also
+checked: the exit code is 1 when something is not as it should be. The corpus is that of an invented island
+station: what everybody may read, and what its engineers, its personnel office and its clinic keep to
+themselves.
 """
 
 from __future__ import annotations
@@ -89,28 +90,36 @@ def with_the_command_line() -> None:
     pgsift("search", "winch accident", "-k", "2", *as_(ENGINEER))
     pgsift("search", "winch accident", "-k", "2", *as_(MS_AALBERG))
     expect(keys("winch accident", VISITOR) <= {"public"}, "a visitor sees public documents only")
-    expect(keys("winch accident", ENGINEER) == {"public", "engineering"}, "an engineer sees those of engineering too")
-    expect("hr/letters.jsonl#letter/1042" in hits("winch accident", MS_AALBERG), "Ms Aalberg finds her letter")
-    expect("hr/letters.jsonl#letter/1042" not in hits("winch accident", ENGINEER), "nobody else finds her letter")
+    expect(
+        keys("winch accident", ENGINEER) == {"public", "engineering"},
+        "an engineer sees those of engineering too",
+    )
+    expect(
+        "hr/letters.jsonl#letter/1042" in hits("winch accident", MS_AALBERG), "Ms Aalberg finds her letter"
+    )
+    expect(
+        "hr/letters.jsonl#letter/1042" not in hits("winch accident", ENGINEER), "nobody else finds her letter"
+    )
     say()
     say("No word in common with what is found: the vectors do that.")
     pgsift("search", "how do I warm up someone who is freezing", "-k", "1", *as_(NURSE))
     found = hits("how do I warm up someone who is freezing", NURSE, k=3)
-    expect(any(key.startswith("clinic/") for key in found), "a nurse finds what the clinic knows about rewarming")
+    expect(
+        any(key.startswith("clinic/") for key in found), "a nurse finds what the clinic knows about rewarming"
+    )
     say()
     say("Japanese, an identifier, and a table of a certain year:")
     pgsift("search", "アザラシ", "-k", "1")
     pgsift("search", "ERR_PITCH_STALL", "-k", "2", "--mode", "lexical", *as_(ENGINEER))
-    pgsift(
-        "search", "water in the oil", "-k", "1", *as_(ENGINEER), "--filter", "kind = 'table' AND metadata.year >= 2025"
-    )  # fmt: skip
+    condition = "kind = 'table' AND metadata.year >= 2025"
+    pgsift("search", "water in the oil", "-k", "1", *as_(ENGINEER), "--filter", condition)
     expect(hits("アザラシ", VISITOR, k=1) == ["public/kengaku.md"], "a Japanese word finds the Japanese page")
     stall = hits("ERR_PITCH_STALL", ENGINEER, k=2, mode="lexical")
     expect(
         set(stall) == {"engineering/rotor-control.md", "engineering/seigyoban.md"},
         f"an identifier finds the two pages that name it, not {stall}",
     )
-    table = hits("water in the oil", ENGINEER, k=1, filter="kind = 'table' AND metadata.year >= 2025")
+    table = hits("water in the oil", ENGINEER, k=1, filter=condition)
     expect(table == ["engineering/gearbox-oil.md"], f"the filter leaves the oil table, not {table}")
 
 
@@ -131,7 +140,10 @@ def with_psql() -> None:
     search = "SELECT rank, key, title FROM sift.search('default', 'winch accident', k => 3)"
     shown = psql("\\connect - anna", search, quiet=True)
     expect("engineering/incident-winch-b.md" in shown, "Anna finds the report of the engineers")
-    expect("hr/" not in shown and "clinic/" not in shown, "Anna finds nothing of the personnel office and the clinic")
+    expect(
+        "hr/" not in shown and "clinic/" not in shown,
+        "Anna finds nothing of the personnel office and the clinic",
+    )
     say()
     say("What she is not, she cannot claim to be, and the tables are closed to her:")
     refused = psql(
@@ -151,7 +163,7 @@ def with_python() -> None:
         """
         import pgsift
 
-        with pgsift.Store() as store:                    # the embedded server; Store("postgresql://…") for yours
+        with pgsift.Store() as store:  # the embedded server; Store("postgresql://…") for yours
             for person in (["public"], ["public", "group:hr"]):
                 result = store.search("default", "pay after an accident", k=2, principals=person)
                 print(person, [hit.key for hit in result])
@@ -166,15 +178,19 @@ def with_python() -> None:
 
 def in_an_application() -> None:
     heading("4 of 4: inside an application's own database and transaction")
-    say("Another database, with a table of the application's. What it does and what it lets be found commit together.")
-    psql("SELECT 'CREATE DATABASE shop' WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'shop') \\gexec", quiet=True)
+    say("Another database, with a table of the application's own: both change in one transaction.")
+    psql(
+        "SELECT 'CREATE DATABASE shop'\n"
+        "WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'shop') \\gexec",
+        quiet=True,
+    )
     from psycopg.conninfo import make_conninfo
 
     from pgsift import server
 
     dsn = make_conninfo(server.ensure_running(), dbname="shop")
     os.environ["SHOP_DSN"] = dsn
-    show("pgsift db upgrade --dsn \"$SHOP_DSN\"")
+    show('pgsift db upgrade --dsn "$SHOP_DSN"')
     run(["db", "upgrade", "--dsn", dsn])
     shown = run_code(
         """
@@ -196,14 +212,14 @@ def in_an_application() -> None:
                 inside = store.search("shop", "cable", principals=["user:7"])
                 connection.commit() if outcome == "commit" else connection.rollback()
                 after = store.search("shop", "cable", principals=["user:7"])
-                print(f"{outcome}: {len(inside)} hit inside, {len(after)} hits after")
+                print(f"{outcome}: found {len(inside)} inside, {len(after)} afterwards")
 
             store.delete("shop", ["orders/7"])
             connection.execute("DELETE FROM orders WHERE id = 7")
         """
     )
-    expect("roll back: 1 hit inside, 0 hits after" in shown, "what is rolled back is not found")
-    expect("commit: 1 hit inside, 1 hits after" in shown, "what is committed is found")
+    expect("roll back: found 1 inside, 0 afterwards" in shown, "what is rolled back is not found")
+    expect("commit: found 1 inside, 1 afterwards" in shown, "what is committed is found")
 
 
 def the_same_everywhere() -> None:
@@ -216,13 +232,21 @@ def the_same_everywhere() -> None:
         # No vector is passed: the database knows that of this query, as psql does.
         by_store = [(hit.key, hit.score) for hit in store.search("default", query, principals=NURSE)]
     names = "{" + ",".join(NURSE) + "}"
-    sql = f"SELECT json_agg(json_build_array(key, score) ORDER BY rank) FROM sift.search('default', '{query}', principals => '{names}')"
-    text = subprocess.run(command("server", "psql", "--", "-XAtc", sql), check=True, capture_output=True, text=True).stdout
+    sql = (
+        "SELECT json_agg(json_build_array(key, score) ORDER BY rank) "
+        f"FROM sift.search('default', '{query}', principals => '{names}')"
+    )
+    text = subprocess.run(
+        command("server", "psql", "--", "-XAtc", sql), check=True, capture_output=True, text=True
+    ).stdout
     by_psql = [(key, score) for key, score in json.loads(text)]
     say(f"{len(by_psql)} rows for {query!r} as {', '.join(NURSE)}; by psql, the command line and Python:")
     for position, (key, score) in enumerate(by_psql[:3], start=1):
         say(f"  {position}  {score!r}  {key}")
-    expect(len(by_psql) > 3 and by_psql == by_cli == by_store, "psql, command line and Python give the same rows and scores")
+    expect(
+        len(by_psql) > 3 and by_psql == by_cli == by_store,
+        "psql, command line and Python give the same rows and scores",
+    )
     say("  equal to the last bit" if by_psql == by_cli == by_store else "  NOT EQUAL")
 
 
@@ -247,9 +271,8 @@ def run(arguments: list[str]) -> None:
 
 def psql(*statements: str, quiet: bool = False, fails: bool = False) -> str:
     """Show statements, run them through "pgsift server psql" and return what was printed."""
-    show("pgsift server psql" if statements[0].startswith("SELECT rank") else "pgsift server psql       (as an administrator)"
-         if not statements[0].startswith("\\connect") else "pgsift server psql       (as anna)")  # fmt: skip
-    options = ["-X", "-P", "pager=off", *(["-q"] if quiet else [])]
+    show(f"pgsift server psql       ({'anna' if statements[0].startswith(chr(92)) else 'the administrator'})")
+    options = ["-X", "-P", "pager=off", "-v", "SHOW_CONTEXT=never", *(["-q"] if quiet else [])]
     script = ""
     for statement in statements:
         text = statement if statement.startswith("\\") or statement.endswith("\\gexec") else statement + ";"
@@ -262,7 +285,10 @@ def psql(*statements: str, quiet: bool = False, fails: bool = False) -> str:
     )  # fmt: skip
     say(result.stdout.rstrip())
     expect(result.returncode == 0, f"psql ended with {result.returncode}")
-    expect(fails == ("ERROR" in result.stdout), f"{'no error' if fails else 'an error'} from psql: {result.stdout[:300]}")
+    expect(
+        fails == ("ERROR" in result.stdout),
+        f"{'no error' if fails else 'an error'} from psql: {result.stdout[:300]}",
+    )
     return result.stdout
 
 
@@ -284,7 +310,9 @@ def answer(*arguments: str) -> dict:
     return json.loads(result.stdout)
 
 
-def hits(query: str, principals: Sequence[str], *, k: int = 10, mode: str = "hybrid", filter: str | None = None) -> list[str]:
+def hits(
+    query: str, principals: Sequence[str], *, k: int = 10, mode: str = "hybrid", filter: str | None = None
+) -> list[str]:
     """Keys of what a person finds, by the library with the default embedder."""
     from pgsift import Store, load_embedder
 
@@ -292,7 +320,10 @@ def hits(query: str, principals: Sequence[str], *, k: int = 10, mode: str = "hyb
     if _embedder is None:
         _embedder = load_embedder()
     with Store(embedder=_embedder) as store:
-        return [hit.key for hit in store.search("default", query, k=k, principals=principals, mode=mode, filter=filter)]
+        return [
+            hit.key
+            for hit in store.search("default", query, k=k, principals=principals, mode=mode, filter=filter)
+        ]
 
 
 _embedder = None

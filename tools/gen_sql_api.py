@@ -20,6 +20,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "sql-api.md"
 # Order and headings of the page. A function that stands in no group goes under "More", so none is left out.
 GROUPS = {
     "Searching": ["search", "lexical_search", "dense_search", "query_terms"],
+    "For rankings of one's own": ["lexical_candidates", "term_statistics", "chunks_by_entity"],
     "Documents": [
         "put_documents", "delete_documents", "list_documents", "document_states", "set_access",
     ],
@@ -32,7 +33,7 @@ GROUPS = {
     ],
     "The analyzer": ["tokenize", "analyzer_fingerprint"],
     "Ingest runs": ["start_run", "finish_run", "add_dead_letter", "list_dead_letters"],
-    "Maintenance": ["fold_statistics", "schema_version"],
+    "Maintenance": ["fold_statistics", "pack_postings", "schema_version"],
 }  # fmt: skip
 
 INTRODUCTION = """\

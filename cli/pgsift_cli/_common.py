@@ -53,6 +53,14 @@ Json = Annotated[
 ]
 
 
+class Interrupted(Exception):
+    """Ctrl-C, under a name that typer does not deal with itself."""
+
+
+class ReaderGone(Exception):
+    """Nobody reads standard output any more; likewise."""
+
+
 @dataclass
 class Globals:
     """Options given before the command; those given after it win."""
@@ -196,7 +204,12 @@ def command(
             )
             if session.dsn is None and session.home is None:
                 session.dsn = os.environ.get("PGSIFT_DSN") or None
-            function(session, **values)
+            try:
+                function(session, **values)
+            except KeyboardInterrupt:
+                raise Interrupted from None
+            except BrokenPipeError:
+                raise ReaderGone from None
 
         run.__name__ = function.__name__
         run.__doc__ = function.__doc__

@@ -11,7 +11,7 @@ import typer
 from pgsift_cli import db as db_commands
 from pgsift_cli import delete, documents, embed_queries, evaluate, ingest, models, search, stats, tenants
 from pgsift_cli import server as server_commands
-from pgsift_cli._common import Dsn, Globals, Home, Json, TenantOption
+from pgsift_cli._common import Dsn, Globals, Home, Interrupted, Json, ReaderGone, TenantOption
 from pgsift_cli.output import failure
 
 EXIT_CODES = {
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = _run(arguments, as_json="--json" in before)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         # Nobody reads any more. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
@@ -113,9 +113,11 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
             return 2
         hint = f"See: {context.command_path} --help" if context is not None else "See: pgsift --help"
         return failed(error.format_message(), 2, hint)
-    except (KeyboardInterrupt, typer.Abort):
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 1
+    except (Interrupted, KeyboardInterrupt, typer.Abort):
         return failed("interrupted", 130, "What was stored so far stays, each document whole.")
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         raise
     except Exception as error:
         return _library_error(error, failed)

