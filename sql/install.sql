@@ -58,6 +58,9 @@
 \ir internal/_blocks_to_merge.sql
 \ir internal/_merge_blocks.sql
 \ir internal/_lexical_exhaustive.sql
+\ir internal/_lexical_top.sql
+\ir internal/_lexical_few.sql
+\ir internal/_lexical_all.sql
 \ir internal/_lexical_leg.sql
 \ir internal/_model_id.sql
 \ir internal/_vector_problem.sql

@@ -10,21 +10,26 @@ DECLARE
     v_tenant_id integer := tenant_id;
     v_chunk_ids bigint[];
     v_packed    bigint[];
+    v_oversize  bigint[];
     v_rows      bigint[];
     v_chunks    bigint;
     v_length    bigint;
     v_block_no  bigint;
 BEGIN
-    -- A chunk without terms has no postings and counts nowhere. One that is too long for the packed form becomes rows whatever the batch.
-    SELECT array_agg(c.chunk_id ORDER BY c.chunk_id),
-           array_agg(c.chunk_id ORDER BY c.chunk_id) FILTER (WHERE c.doc_length < 32768 AND c.chunk_id < 1099511627776),
-           count(*), sum(c.doc_length)
-    INTO v_chunk_ids, v_packed, v_chunks, v_length
+    -- A chunk without terms has no postings and counts nowhere. One that does not fit the packed form becomes rows whatever the batch.
+    SELECT array_agg(c.chunk_id ORDER BY c.chunk_id), count(*), sum(c.doc_length) INTO v_chunk_ids, v_chunks, v_length
     FROM sift.chunks AS c
     WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (_add_postings.chunk_ids) AND c.doc_length > 0;
     IF v_chunks = 0 THEN
         RETURN;
     END IF;
+    SELECT array_agg(x.chunk_id) INTO v_oversize
+    FROM (SELECT c.chunk_id
+          FROM sift.chunks AS c
+          CROSS JOIN LATERAL string_to_table(c.tokens, ' ') AS t (term)
+          WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_chunk_ids) AND (c.doc_length > 255 OR c.chunk_id >= 1099511627776)
+          GROUP BY c.chunk_id, c.doc_length, t.term
+          HAVING count(*) > 255 OR c.doc_length > 32767 OR c.chunk_id >= 1099511627776) AS x;
     INSERT INTO sift.corpus_totals AS s (tenant_id, chunks, total_length) VALUES (v_tenant_id, v_chunks, v_length);
     INSERT INTO sift.corpus_stats AS s (tenant_id, access_list_id, chunks, total_length)
     SELECT v_tenant_id, c.access_list_id, count(*), sum(c.doc_length)
@@ -33,50 +38,32 @@ BEGIN
     GROUP BY c.access_list_id
     ORDER BY c.access_list_id;
 
+    v_packed := CASE WHEN v_oversize IS NULL THEN v_chunk_ids
+                     ELSE ARRAY(SELECT i.id FROM unnest(v_chunk_ids) AS i (id)
+                                WHERE i.id NOT IN (SELECT o.id FROM unnest(v_oversize) AS o (id)) ORDER BY i.id) END;
     IF cardinality(v_packed) >= v_block_of THEN
-        -- So does one that repeats a term more often than the packed form can say; only a long one can.
-        SELECT array_agg(p.id ORDER BY p.id) INTO v_packed
-        FROM unnest(v_packed) AS p (id)
-        WHERE p.id NOT IN (
-            SELECT c.chunk_id
-            FROM sift.chunks AS c
-            CROSS JOIN LATERAL string_to_table(c.tokens, ' ') AS t (term)
-            WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_chunk_ids) AND c.doc_length BETWEEN 256 AND 32767
-            GROUP BY c.chunk_id, t.term
-            HAVING count(*) > 255);
-    ELSE
-        v_packed := NULL;
-    END IF;
-    IF cardinality(v_packed) >= v_block_of THEN
-        v_rows := ARRAY(SELECT r.id FROM unnest(v_chunk_ids) AS r (id) EXCEPT SELECT p.id FROM unnest(v_packed) AS p (id));
+        v_rows := v_oversize;
         INSERT INTO sift.packed_chunks AS k (tenant_id, chunks, first_chunk_id, last_chunk_id, chunk_ids)
         VALUES (v_tenant_id, cardinality(v_packed), v_packed[1], v_packed[cardinality(v_packed)], v_packed)
         RETURNING k.block_no INTO v_block_no;
-        WITH postings AS (
+        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
+        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length), p.term,
+               array_agg((p.chunk_id << 23) | (p.doc_length::bigint << 8) | p.tf ORDER BY p.chunk_id)
+        FROM (
             SELECT o.term, o.chunk_id, count(*) AS tf, o.doc_length
             FROM (SELECT c.chunk_id, c.doc_length, string_to_table(c.tokens, ' ') AS term
                   FROM sift.chunks AS c
                   WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_packed)) AS o
             GROUP BY o.chunk_id, o.term, o.doc_length
-        ),
-        terms AS MATERIALIZED (
-            SELECT p.term, array_agg(p.chunk_id << 23 | p.doc_length::bigint << 8 | p.tf ORDER BY p.chunk_id) AS postings,
-                   max(p.tf)::integer AS max_tf, min(p.doc_length) AS min_doc_length
-            FROM postings AS p
-            GROUP BY p.term
-            ORDER BY p.term
-        ),
-        blocks AS (
-            INSERT INTO sift.posting_blocks AS b (tenant_id, term, block_no, postings)
-            SELECT v_tenant_id, t.term, v_block_no, t.postings FROM terms AS t
-        )
-        INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
-        SELECT v_tenant_id, t.term, cardinality(t.postings), t.max_tf, t.min_doc_length FROM terms AS t;
+        ) AS p
+        GROUP BY p.term
+        ORDER BY p.term;
     ELSE
         v_rows := v_chunk_ids;
     END IF;
     IF cardinality(v_rows) > 0 THEN
-        INSERT INTO sift.unpacked_chunks AS u (tenant_id, chunk_id) SELECT v_tenant_id, r.id FROM unnest(v_rows) AS r (id);
+        INSERT INTO sift.unpacked_chunks AS u (tenant_id, chunk_id, oversize)
+        SELECT v_tenant_id, r.id, r.id IN (SELECT o.id FROM unnest(v_oversize) AS o (id)) FROM unnest(v_rows) AS r (id);
         WITH postings AS MATERIALIZED (
             SELECT o.term, o.chunk_id, count(*)::integer AS tf, o.doc_length
             FROM (SELECT c.chunk_id, c.doc_length, string_to_table(c.tokens, ' ') AS term

@@ -1,19 +1,25 @@
 -- Packed postings. A block is a set of chunks that were written, or packed, together; it has one row here per term. A posting is
---     chunk_id << 23 | doc_length << 8 | tf        chunk_id < 2^40, doc_length < 2^15, tf < 2^8
+--     (chunk_id << 23) | (doc_length << 8) | tf     chunk_id < 2^40, doc_length < 2^15, tf < 2^8
 -- and an array rises, so that a chunk is found by binary search. All postings of a chunk lie in one block, or all are rows of
 -- chunk_terms. Rows are written once: a block is replaced by a larger one, never changed. The postings of a deleted chunk stay until
--- then; without its row in sift.chunks a chunk is visible to nobody, and no statistic counts it.
+-- then; without its row in sift.chunks a chunk is visible to nobody, and term_stats has already taken it off df.
 CREATE TABLE sift.posting_blocks (
-    tenant_id integer NOT NULL,
-    term      text NOT NULL COLLATE "C",
-    block_no  bigint NOT NULL,
-    postings  bigint[] NOT NULL,
+    tenant_id      integer NOT NULL,
+    df             integer NOT NULL,
+    block_no       bigint NOT NULL,
+    max_tf         smallint NOT NULL,
+    min_doc_length smallint NOT NULL,
+    term           text NOT NULL COLLATE "C",
+    postings       bigint[] NOT NULL,
     CONSTRAINT posting_blocks_pkey PRIMARY KEY (tenant_id, term, block_no)
 );
 -- Not compressed: the arrays do not shrink enough to be worth inflating on every read.
 ALTER TABLE sift.posting_blocks ALTER COLUMN postings SET STORAGE EXTERNAL;
 COMMENT ON TABLE sift.posting_blocks IS 'Packed postings, one row per term and block.';
-COMMENT ON COLUMN sift.posting_blocks.postings IS 'chunk_id << 23 | doc_length << 8 | tf, rising.';
+COMMENT ON COLUMN sift.posting_blocks.df IS 'Number of postings.';
+COMMENT ON COLUMN sift.posting_blocks.max_tf IS 'The greatest tf of the postings.';
+COMMENT ON COLUMN sift.posting_blocks.min_doc_length IS 'The smallest document length of the postings.';
+COMMENT ON COLUMN sift.posting_blocks.postings IS '(chunk_id << 23) | (doc_length << 8) | tf, rising.';
 REVOKE ALL ON TABLE sift.posting_blocks FROM PUBLIC;
 ALTER TABLE sift.posting_blocks ENABLE ROW LEVEL SECURITY;
 
