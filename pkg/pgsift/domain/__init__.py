@@ -1,0 +1,1 @@
+"""Pure code: no input or output, nothing imported but the standard library."""

@@ -1,0 +1,12 @@
+-- What an analyzer makes of a text. Python makes the same.
+CREATE OR REPLACE FUNCTION sift.tokenize(text text, analyzer text DEFAULT 'standard') RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN sift._tokens(analyzer, text, false);
+END
+$$;
+COMMENT ON FUNCTION sift.tokenize(text, text) IS
+    'The tokens a text is indexed by, in order, repeats included; the analyzer is standard, english or identifiers.';
+REVOKE ALL ON FUNCTION sift.tokenize(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.tokenize(text, text) TO sift_owner, sift_writer, sift_app, sift_reader;
