@@ -82,7 +82,7 @@ def _run(
     return memory, database
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases)
 def test_the_stores_agree(conn: psycopg.Connection, case: tuple[Any, Any, Any]) -> None:
     parameters, history, asked = case
@@ -96,7 +96,7 @@ def test_the_stores_agree(conn: psycopg.Connection, case: tuple[Any, Any, Any]) 
             _compare(memory, database, terms, principals, filter, k)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases)
 def test_search_agrees_with_the_store_in_memory(conn: psycopg.Connection, case: tuple[Any, Any, Any]) -> None:
     parameters, history, asked = case

@@ -218,7 +218,7 @@ def chunk_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"document": {"metadata": metadata}, "chunk": {"section": []}}]
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 @example(case=({"metadata.a": {"$gt": 9007199254740992}}, chunk_of({"a": 9007199254740993})))
 @example(case=({"metadata.a": 1}, chunk_of({"a": [[1]]})))
