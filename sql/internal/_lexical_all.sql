@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION sift._lexical_all(
     lists     bigint[],
     predicate text,
     bound     jsonb,
+    blocks    bigint[],
     avgdl     double precision,
     k1        double precision,
     b         double precision,
@@ -26,7 +27,10 @@ BEGIN
                 WHERE w.tenant_id = $2 AND w.term = q.term
                 UNION ALL
                 SELECT u.p >> 23, (u.p & 255)::double precision, ((u.p >> 8) & 32767)::double precision
-                FROM (SELECT unnest(r.postings) AS p FROM sift.posting_blocks AS r WHERE r.tenant_id = $2 AND r.term = q.term) AS u
+                FROM (SELECT unnest(r.postings) AS p
+                      FROM unnest($10) AS d (block_no)
+                      CROSS JOIN LATERAL (SELECT o.postings FROM sift.posting_blocks AS o
+                                          WHERE o.tenant_id = $2 AND o.block_no = d.block_no AND o.term = q.term OFFSET 0) AS r) AS u
                 OFFSET 0
             ) AS p
         ),
@@ -44,9 +48,9 @@ BEGIN
         ORDER BY s.score DESC, s.id
         LIMIT $9
     $query$, coalesce(predicate, 'true'))
-    USING bound, tenant_id, terms, idf, lists, avgdl, k1, b, k;
+    USING bound, tenant_id, terms, idf, lists, avgdl, k1, b, k, blocks;
 END
 $$;
-COMMENT ON FUNCTION sift._lexical_all(integer, text[], double precision[], bigint[], text, jsonb, double precision, double precision, double precision, integer) IS
+COMMENT ON FUNCTION sift._lexical_all(integer, text[], double precision[], bigint[], text, jsonb, bigint[], double precision, double precision, double precision, integer) IS
     'The k best by BM25, by scoring every posting.';
-REVOKE ALL ON FUNCTION sift._lexical_all(integer, text[], double precision[], bigint[], text, jsonb, double precision, double precision, double precision, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._lexical_all(integer, text[], double precision[], bigint[], text, jsonb, bigint[], double precision, double precision, double precision, integer) FROM PUBLIC;

@@ -71,8 +71,10 @@ BEGIN
                      max(CASE WHEN s.max_tf > 0
                               THEN s.max_tf::double precision / (s.max_tf::double precision + k1 * (1::double precision - b
                                    + b * s.min_doc_length::double precision / v_avgdl)) END) AS peak
-              FROM (SELECT r.df, r.max_tf, r.min_doc_length FROM sift.posting_blocks AS r
-                    WHERE r.tenant_id = v_tenant_id AND r.term = q.term
+              FROM (SELECT r.df, r.max_tf, r.min_doc_length
+                    FROM unnest(v_blocks) AS d (block_no)
+                    CROSS JOIN LATERAL (SELECT o.df, o.max_tf, o.min_doc_length FROM sift.posting_blocks AS o
+                                        WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = q.term OFFSET 0) AS r
                     UNION ALL
                     SELECT w.df, w.max_tf, w.min_doc_length FROM sift.term_stats AS w
                     WHERE w.tenant_id = v_tenant_id AND w.term = q.term) AS s
@@ -118,7 +120,7 @@ BEGIN
     LOOP
         IF v_m > v_many THEN
             RETURN QUERY SELECT a.chunk_id, a.score
-            FROM sift._lexical_all(v_tenant_id, v_terms, v_idf, lists, predicate, bound, v_avgdl, k1, b, v_k) AS a;
+            FROM sift._lexical_all(v_tenant_id, v_terms, v_idf, lists, predicate, bound, v_blocks, v_avgdl, k1, b, v_k) AS a;
             RETURN;
         END IF;
         SELECT t.chunk_ids, t.scores INTO v_top, v_scores

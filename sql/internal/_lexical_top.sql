@@ -106,8 +106,11 @@ BEGIN
             FROM (SELECT x.block_no, x.p,
                          v_idf0 * (x.p & 255)::double precision / ((x.p & 255)::double precision
                              + v_k1 * (1::double precision - v_b + v_b * ((x.p >> 8) & 32767)::double precision / v_avgdl)) AS s
-                  FROM (SELECT r.block_no, unnest(r.postings) AS p FROM sift.posting_blocks AS r
-                        WHERE r.tenant_id = v_tenant_id AND r.term = v_term0) AS x
+                  FROM (SELECT d.block_no, unnest(r.postings) AS p
+                        FROM unnest(blocks) AS d (block_no)
+                        CROSS JOIN LATERAL (SELECT o.postings FROM sift.posting_blocks AS o
+                                            WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0 OFFSET 0) AS r
+                       ) AS x
                   ORDER BY s DESC
                   LIMIT 2 * v_m + 20) AS y;
         ELSE
@@ -143,9 +146,10 @@ BEGIN
                 FROM (
                     -- Concatenation with nothing inflates an array once for the many look-ups in it.
                     SELECT r.block_no, unnest(r.postings) AS p, e1.list AS l1, e2.list AS l2, e3.list AS l3, e4.list AS l4
-                    FROM (SELECT o.block_no, o.postings FROM sift.posting_blocks AS o
-                          WHERE o.tenant_id = v_tenant_id AND o.term = v_term0
-                          ORDER BY o.block_no) AS r
+                    FROM unnest(blocks) AS d (block_no)
+                    CROSS JOIN LATERAL (
+                        SELECT o.block_no, o.postings FROM sift.posting_blocks AS o
+                        WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0 OFFSET 0) AS r
                     LEFT JOIN LATERAL (
                         SELECT e.postings || '{}'::bigint[] AS list FROM sift.posting_blocks AS e
                         WHERE e.tenant_id = v_tenant_id AND e.term = v_term1 AND e.block_no = r.block_no OFFSET 0) AS e1 ON true
