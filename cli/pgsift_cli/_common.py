@@ -139,6 +139,11 @@ def principals(names: list[str] | None, everything: bool, mapped: bool) -> list[
     return list(EVERYTHING) if everything else names or ["public"]
 
 
+def _given(*values: Any) -> Any:
+    """The first value that was given at all."""
+    return next((value for value in values if value is not None), None)
+
+
 As = Annotated[
     list[str] | None,
     typer.Option(
@@ -194,12 +199,14 @@ def command(
         def run(*, context: typer.Context, **values: Any) -> None:
             given = context.find_root().obj or Globals()
             session = Session(
-                dsn=values.pop("dsn", None) or given.dsn,
-                home=values.pop("home", None) or given.home,
-                tenant=values.pop("tenant_name", None)
-                or given.tenant
-                or os.environ.get("PGSIFT_TENANT")
-                or "default",
+                dsn=_given(values.pop("dsn", None), given.dsn),
+                home=_given(values.pop("home", None), given.home),
+                tenant=_given(
+                    values.pop("tenant_name", None),
+                    given.tenant,
+                    os.environ.get("PGSIFT_TENANT") or None,
+                    "default",
+                ),
                 out=Output(json=values.pop("json_output", False) or given.json),
             )
             if session.dsn is None and session.home is None:

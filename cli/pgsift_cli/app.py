@@ -136,7 +136,8 @@ def _library_error(error: Exception, failed: Any) -> int:
                 return int(failed(message, 1, error.diag.message_hint, error.sqlstate))
             error = known
         elif isinstance(error, OSError):
-            return int(failed(str(error), 1))
+            where = f"{error.filename}: " if error.filename else ""
+            return int(failed(f"{where}{error.strerror or error}", 1))
         else:
             import traceback
 

@@ -25,7 +25,9 @@ def documents(
     all_: All = False,
     mapped: Mapped = False,
 ) -> None:
-    """List documents by key: those public may see, or whoever --as names.
+    """List documents by key.
+
+    Those that public may see, or whoever --as names.
 
     \b
     Examples:

@@ -28,7 +28,9 @@ def embed_queries(
         ),
     ] = "minilm",
 ) -> None:
-    """Store the vectors of queries, so that searching by text alone, as from psql, is hybrid.
+    """Store the vectors of queries.
+
+    Searching by the same text alone, as from psql or a BI tool, is hybrid then.
 
     \b
     Examples:
@@ -46,4 +48,4 @@ def embed_queries(
     if session.json:
         session.out.document({"queries": len(queries)})
     else:
-        session.out.line(f"{len(queries):,} queries embedded")
+        session.out.line(f"queries embedded: {len(queries):,}")

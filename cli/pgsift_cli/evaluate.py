@@ -57,9 +57,10 @@ def evaluate(
         bool, typer.Option("--per-query", help="With --json: also the figures of every query.")
     ] = False,
 ) -> None:
-    """Measure search on a judged collection: nDCG@10, recall@10, recall@100 and MRR@10 of each mode.
+    """Measure search on a judged collection.
 
-    The collection is stored in a tenant of its own, searched with every judged query, and removed again.
+    Printed are nDCG@10, recall@10, recall@100 and MRR@10 of each mode. The collection is stored in a tenant
+    of its own, searched with every judged query, and removed again.
 
     \b
     Examples:

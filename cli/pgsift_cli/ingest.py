@@ -58,11 +58,13 @@ def ingest(
         bool, typer.Option("--sync", help="Also delete documents whose file is gone from the folders given.")
     ] = False,
 ) -> None:
-    """Store documents: read, cut into chunks, tokenized, embedded and indexed.
+    """Store documents and index them.
+
+    They are read, cut into chunks, tokenized and embedded; each becomes visible as a whole.
 
     A document is stored under a key: the path of a file below the folder given; for a JSON line, #ID is
-    added. What has not changed since the last time is left alone. A file that cannot be ingested does not stop the
-    others: it is listed by "pgsift dead-letters", and the exit code is 7.
+    added. What has not changed since the last time is left alone. A file that cannot be ingested does not
+    stop the others: it is listed by "pgsift dead-letters", and the exit code is 7.
 
     \b
     Examples:

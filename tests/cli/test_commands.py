@@ -193,6 +193,7 @@ def test_database_commands(cli: Cli, empty_dsn: str) -> None:
 
 ERRORS = [
     (["search", "x y", "--tenant", "no such tenant"], 3, "PS001"),
+    (["search", "x y", "--tenant", ""], 3, "PS001"),
     (["search", "winch", "-k", "-1"], 2, "PS002"),
     (["search", "winch", "-k", "9999999999"], 2, "PS002"),
     (["search", "winch", "--weights", "nan,1"], 2, "PS002"),

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,6 +19,7 @@ import pytest
 from psycopg import sql
 
 from pgsift import AsyncStore, Document, Store, server
+from pgsift.errors import MissingExtra
 from pgsift.models import Chunk, Hit
 from pgsift_cli.app import main
 
@@ -154,10 +154,9 @@ def by_cli(dsn: str, question: Question) -> list[dict[str, Any]]:
 
 def psql_program() -> str | None:
     try:
-        binaries = server._wheel_binaries()
-    except Exception:
+        return str(server.program("psql"))
+    except (FileNotFoundError, MissingExtra):
         return shutil.which("psql")
-    return str(Path(binaries) / "psql")
 
 
 def by_psql(dsn: str, question: Question) -> list[dict[str, Any]]:
