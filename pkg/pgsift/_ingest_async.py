@@ -164,8 +164,7 @@ class AsyncIngest:
         if unchanged:
             states = await self.store.document_states(self.tenant, sorted(unchanged))
             for state in states:
-                # The number of an unchanged document is not asked for, hence 0.
-                results[state.key] = PutResult(state.key, "unchanged", 0, state.version, state.chunks)
+                results[state.key] = PutResult(state.key, "unchanged", None, state.version, state.chunks)
         return [results[key] for key in keys if key in results]
 
     async def embed_missing(self, progress: Callable[[Progress], None] | None, *, begun: bool = False) -> int:
@@ -225,7 +224,11 @@ class AsyncIngest:
                 (model.dimensions for model in await self.store.models() if model.model == self.model), None
             )
         self.preparer = Preparer(
-            analyzer, self.chunker, index_title=tenant.index_title == "first", dimensions=dimensions
+            analyzer,
+            self.chunker,
+            index_title=tenant.index_title == "first",
+            model=self.model,
+            dimensions=dimensions,
         )
 
     async def _register(self, embedder: Embedder) -> None:
@@ -432,6 +435,7 @@ class AsyncIngest:
 
     async def _delete_gone(self, root: str, prefix: str) -> None:
         """Delete documents whose source was a file under the folder and was not met in this run."""
+        folder = root.rstrip("/") + "/"
         after = None
         while True:
             page = await self.store.documents(
@@ -440,8 +444,7 @@ class AsyncIngest:
             gone = [
                 document.key
                 for document in page
-                if (document.source_uri or "").startswith(root.rstrip("/") + "/")
-                and document.key not in self.tally.keys
+                if document.key not in self.tally.keys and self._is_gone(document.source_uri or "", folder)
             ]
             if gone:
                 deleted = await self.store.delete(self.tenant, gone, "gone from its folder")
@@ -449,6 +452,14 @@ class AsyncIngest:
             if len(page) < 1000:
                 return
             after = page[-1].key
+
+    def _is_gone(self, uri: str, root: str) -> bool:
+        """Whether a source not met is gone: it was under the root, not where something was unreadable."""
+        if not uri.startswith(root):
+            return False
+        return not any(
+            uri == unread or uri.startswith(unread.rstrip("/") + "/") for unread in self.tally.unread
+        )
 
     async def _maintain(self, *, last: bool = False) -> None:
         """Fold statistics and pack postings when enough was stored since the last time.

@@ -195,11 +195,11 @@ class Tenant(Record):
 
 @dataclass(frozen=True, slots=True)
 class PutResult(Record):
-    """What became of one document of a batch."""
+    """What became of one document of a batch. ``document_id`` is not looked up for one that was unchanged."""
 
     key: str
     status: Status
-    document_id: int
+    document_id: int | None
     version: int
     chunks: int
 

@@ -307,6 +307,13 @@ def test_vectors_of_the_caller(store: Any) -> None:
     assert both[0].score == pytest.approx(2 / 61)
 
 
+def test_vectors_need_a_model(store: Any) -> None:
+    with pytest.raises(errors.InvalidDocument, match="no model"):
+        store.put_documents("t", vector_documents())
+    with pytest.raises(errors.UnknownModel):
+        store.put_documents("t", vector_documents(), model="three")
+
+
 @pytest.mark.parametrize("bad", [[1.0], [math.nan, 0, 0], [0, 0, 0], [math.inf, 0, 0], "text", [1e39, 0, 0]])
 def test_bad_vectors_are_refused(store: Any, bad: Any) -> None:
     store.register_model("three", 3)

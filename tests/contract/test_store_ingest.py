@@ -3,6 +3,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -128,6 +130,33 @@ def test_sync_deletes_what_is_gone(store: Any, folder: Path) -> None:
     assert "note.txt" not in left
     assert "guide.md" in left
     assert "elsewhere" in left
+
+
+def test_sync_keeps_what_it_could_not_look_for(
+    store: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("trafilatura")
+    store.ingest("t", folder)
+    lines = folder / "sub" / "records.jsonl"
+    lines.write_text('not json\n{"id": "two", "text": "valve seat", "license": "CC0-1.0", "extra": true}\n')
+    report = store.ingest("t", folder, sync=True)
+    # The broken line may have been document 1.
+    assert (report.deleted, report.failed, report.unchanged) == (0, 1, 4)
+    scandir = os.scandir
+
+    def refused(path: Any) -> Any:
+        if Path(path).name == "sub":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    report = store.ingest("t", folder, sync=True)
+    assert (report.deleted, report.failed, report.unchanged) == (0, 1, 2)
+    monkeypatch.undo()
+    lines.write_text('{"id": "two", "text": "valve seat", "license": "CC0-1.0", "extra": true}\n')
+    (folder / "sub" / "page.html").unlink()
+    report = store.ingest("t", folder, sync=True)
+    assert (report.deleted, report.failed, report.unchanged) == (2, 0, 3)
 
 
 def test_bad_sources_are_dead_letters_and_do_not_stop_the_rest(store: Any, tmp_path: Path) -> None:
@@ -265,6 +294,45 @@ def test_an_interrupted_ingest_leaves_whole_documents(store: Any, monkeypatch: p
     assert stats.documents % 5 == 0
     report = store.ingest("t", [Document(f"d{n:02}", f"word{n} shared") for n in range(100)])
     assert (report.created, report.unchanged) == (100 - stats.documents, stats.documents)
+
+
+def test_ctrl_c_leaves_whole_documents(dsn: str, tmp_path: Path) -> None:
+    """A real interrupt, while documents are prepared in one thread and stored in another."""
+    source = tmp_path / "many.jsonl"
+    with source.open("w") as lines:
+        for number in range(30_000):
+            lines.write(
+                json.dumps({"id": f"d{number:05}", "text": f"number{number} shared words " * 8}) + "\n"
+            )
+    code = (
+        "import sys, pgsift\n"
+        "with pgsift.Store(sys.argv[1]) as store:\n"
+        "    store.create_tenant('t', default_principals=['public'])\n"
+        "    seen = lambda p: print(p.documents, flush=True)\n"
+        "    store.ingest('t', sys.argv[2], progress=seen)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, dsn, str(source)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in stderr
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute(
+            "SELECT count(*), (SELECT count(*) FROM sift.chunks),"
+            " (SELECT s.indexed_chunks FROM sift.corpus_statistics('t') AS s),"
+            " (SELECT count(*) FROM sift.lexical_search('t', 'shared', 10, '{public}'))"
+            " FROM sift.documents"
+        ).fetchone()
+    assert row is not None
+    assert 0 < row[0] < 30_000
+    assert row == (row[0], row[0], row[0], 10)
 
 
 def test_an_error_in_the_sources_is_raised(store: Any) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,15 +78,22 @@ class Hashed:
 
 
 class Preparer:
-    """Prepares documents for one tenant. ``dimensions`` is the length of vectors given by the caller, where
-    known."""
+    """Prepares documents for one tenant. ``model`` names the model of vectors given by the caller,
+    ``dimensions`` is their length where known."""
 
     def __init__(
-        self, analyzer: Analyzer, chunker: Chunker, *, index_title: bool = True, dimensions: int | None = None
+        self,
+        analyzer: Analyzer,
+        chunker: Chunker,
+        *,
+        index_title: bool = True,
+        model: str | None = None,
+        dimensions: int | None = None,
     ) -> None:
         self.analyzer = analyzer
         self.chunker = chunker
         self.index_title = index_title
+        self.model = model
         self.dimensions = dimensions
         self._settings = "\n".join((CLEANING_VERSION, chunker.name, analyzer.fingerprint, str(index_title)))
 
@@ -225,6 +233,11 @@ class Preparer:
             if source.page is not None:
                 chunk["page"] = source.page
             if source.embedding is not None:
+                if self.model is None:
+                    raise InvalidDocument(
+                        "a chunk brings a vector, and no model is named",
+                        hint="Pass model=, the name the model is registered under.",
+                    )
                 chunk["embedding"] = as_floats(source.embedding, dimensions=self.dimensions)
             chunks.append(chunk)
         return chunks, cleaned
@@ -298,8 +311,8 @@ def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[
             continue
         if isinstance(found, Broken):
             tally.fail(found.key, found.source_uri, found.stage, found.reason, found.bytes)
-            if found.key is not None:
-                tally.keys.add(found.key)
+            if found.source_uri is not None:
+                tally.unread.add(found.source_uri)
             if len(tally.pending) >= GROUP_DOCUMENTS:
                 yield group
                 group, size = [], 0
@@ -400,8 +413,9 @@ def reason(error: BaseException) -> str:
 
 
 class Tally:
-    """What a run has done so far. ``pending`` are failures not yet in the dead letters; ``keys`` are all
-    keys met."""
+    """What a run has done so far, noted from two threads. ``pending`` are failures not yet in the dead
+    letters; ``keys`` are all keys met; ``unread`` are the URIs of files and folders of which something could
+    not be read."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
@@ -410,6 +424,8 @@ class Tally:
         )
         self.skipped: dict[str, int] = {}
         self.keys: set[str] = set()
+        self.unread: set[str] = set()
+        self._lock = threading.Lock()
         self.pending: list[Failure] = []
         self.failures: list[Failure] = []
         self.chunks = self.tokens = self.terms_cut = self.cleaned = 0
@@ -425,31 +441,34 @@ class Tally:
     def fail(self, key: str | None, source_uri: str | None, stage: str, why: str, size: int = 0) -> None:
         """Note a source that could not be ingested."""
         failure = Failure(None if key is None else clean_text(key)[0], source_uri, stage, why)
-        self.pending.append(failure)
-        self.counts["failed"] += 1
-        self.bytes += size
-        if len(self.failures) < REPORTED_FAILURES:
-            self.failures.append(failure)
+        with self._lock:
+            self.pending.append(failure)
+            self.counts["failed"] += 1
+            self.bytes += size
+            if len(self.failures) < REPORTED_FAILURES:
+                self.failures.append(failure)
 
     def unchanged(self, item: Item) -> None:
         """Note a document that is stored as it is."""
-        self.counts["unchanged"] += 1
-        self.bytes += item.bytes
+        with self._lock:
+            self.counts["unchanged"] += 1
+            self.bytes += item.bytes
 
     def stored(self, documents: Sequence[Prepared], results: Sequence[PutResult]) -> None:
         """Note what became of a batch."""
         by_key = {document.key: document for document in documents}
-        for result in results:
-            document = by_key[result.key]
-            self.counts[result.status] += 1
-            self.bytes += document.bytes
-            if result.status in ("created", "replaced"):
-                self.chunks += document.chunks
-                self.stored_chunks += document.chunks
-                self.tokens += document.tokens
-                self.terms_cut += document.terms_cut
-                self.cleaned += document.cleaned
-                self.counts["empty"] += document.chunks == 0
+        with self._lock:
+            for result in results:
+                document = by_key[result.key]
+                self.counts[result.status] += 1
+                self.bytes += document.bytes
+                if result.status in ("created", "replaced"):
+                    self.chunks += document.chunks
+                    self.stored_chunks += document.chunks
+                    self.tokens += document.tokens
+                    self.terms_cut += document.terms_cut
+                    self.cleaned += document.cleaned
+                    self.counts["empty"] += document.chunks == 0
 
     def report(self, tenant: str, run_id: int | None) -> IngestReport:
         """The report of the run so far."""

@@ -221,7 +221,9 @@ def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) 
     try:
         if suffix in JSON_LINES or options.format == "jsonl":
             with path.open("rb") as lines:
-                yield from _lines(lines, name, replace(options, prefix=f"{key}#") if in_folder else options)
+                yield from _lines(
+                    lines, name, uri, replace(options, prefix=f"{key}#") if in_folder else options
+                )
             return
         if not path.is_file():
             raise InvalidDocument("not a regular file")
@@ -240,7 +242,7 @@ def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) 
 
 def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
     if options.format == "jsonl":
-        yield from _lines(stream, "-", options)
+        yield from _lines(stream, "-", None, options)
         return
     content = stream.read(options.max_bytes + 1)
     key = options.prefix + (options.key or "stdin")
@@ -250,7 +252,7 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
         yield Item(Document(key, content, options.format or "text", acl=options.acl), len(content))
 
 
-def _lines(stream: IO[bytes], name: str, options: Options) -> Iterator[Item | Broken]:
+def _lines(stream: IO[bytes], name: str, uri: str | None, options: Options) -> Iterator[Item | Broken]:
     number = 0
     while line := stream.readline(options.max_bytes + 1):
         number += 1
@@ -260,20 +262,20 @@ def _lines(stream: IO[bytes], name: str, options: Options) -> Iterator[Item | Br
             while line and not line.endswith(b"\n"):
                 line = stream.readline(options.max_bytes)
                 length += len(line)
-            yield Broken(place, None, f"the line has more than {options.max_bytes:,} bytes", length)
+            yield Broken(place, uri, f"the line has more than {options.max_bytes:,} bytes", length)
             continue
         if number == 1 and line.startswith(b"\xef\xbb\xbf"):
             line = line[3:]
         if not line.strip():
             continue
         try:
-            yield _line(line, length, options)
+            yield _line(line, length, uri, options)
         except (ValueError, RecursionError) as error:
             # RecursionError: nested too deeply. ValueError: not JSON, not UTF-8, or a number of too many
             # digits.
-            yield Broken(place, None, f"the line is not JSON: {_short(error)}", length)
+            yield Broken(place, uri, f"the line is not JSON: {_short(error)}", length)
         except PgsiftError as error:
-            yield Broken(place, None, error.message, length)
+            yield Broken(place, uri, error.message, length)
 
 
 def _short(error: Exception) -> str:
@@ -282,7 +284,7 @@ def _short(error: Exception) -> str:
     return clean_text(str(error))[0][:300]
 
 
-def _line(line: bytes, length: int, options: Options) -> Item:
+def _line(line: bytes, length: int, uri: str | None, options: Options) -> Item:
     record = json.loads(line.decode("utf-8"))
     if not isinstance(record, dict):
         raise InvalidDocument("the line is not a JSON object")
@@ -292,6 +294,8 @@ def _line(line: bytes, length: int, options: Options) -> Item:
     if not isinstance(key, str) or not key:
         raise InvalidDocument("the line has no id: a string or an integer")
     record["key"] = key
+    if uri is not None:
+        record.setdefault("source_uri", uri)
     item = _given(record, options, length)
     if isinstance(item, Broken):
         raise InvalidDocument(f"document {key[:200]!r}: {item.reason}")
