@@ -4,9 +4,9 @@ A parser gives a text and its blocks (:class:`Block`). The chunker gives spans: 
 chunk's body, character for character, always.
 
 Size is counted in *units*: a word of a script written with spaces is one; a character of a script written
-without (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) is one. That needs no model's tokenizer and is near what
-one counts: 150 units of English come to 200 word pieces in prose and 235 in scientific abstracts, of the 256
-that the default model reads.
+without (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) is one. That needs no model's tokenizer and is near
+what one counts: 150 units of English come to 200 word pieces in prose and 235 in scientific abstracts, of
+the 256 that the default model reads.
 
 1. A heading begins a new chunk and belongs to it: the span starts at the heading's line, so that its words
    are searchable where they stand. Headings without text below them join the next chunk. The heading that
