@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -14,7 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgsift import Document, errors
+from pgsift import AsyncStore, Document, errors
 from pgsift.ingest import pipeline
 from pgsift.models import Progress
 
@@ -476,3 +477,41 @@ def test_two_ingests_of_the_same_documents_end_as_one(store: Any, dsn: str) -> N
     stats = store.stats("t")
     assert (stats.documents, stats.chunks, stats.indexed_chunks) == (60, 60, 60)
     assert {s.version for s in store.document_states("t", [d.key for d in documents])} == {1}
+
+
+@pytest.mark.usefixtures("store")
+def test_a_writer_who_owns_nothing_may_ingest(make_store: Any, make_login: Any, dsn: str) -> None:
+    writer = make_store(make_login(dsn, "sift_writer"))
+    embedder = Letters()
+    report = writer.ingest(
+        "t", [Document("a", "aaa"), Document("bad", "x", valid_to="never")], embedder=embedder
+    )
+    assert (report.created, report.failed, report.vectors_computed) == (1, 1, 2)
+    assert writer.embed_missing("t", embedder=embedder) == 0
+    assert [d.deleted for d in writer.delete("t", ["a"])] == [True]
+    reader = make_store(make_login(dsn, "sift_app"))
+    with pytest.raises(errors.NotPermitted):
+        reader.ingest("t", [Document("b", "bbb")])
+
+
+def test_a_cancelled_ingest_leaves_whole_documents(dsn: str) -> None:
+    """What is stored is whole, and the store can be used again."""
+
+    async def scenario() -> None:
+        async with AsyncStore(dsn) as store:
+            await store.create_tenant("t", default_principals=PUBLIC)
+            documents = [Document(f"d{n:05}", f"number{n} shared words") for n in range(20_000)]
+            started = asyncio.Event()
+            task = asyncio.create_task(store.ingest("t", documents, progress=lambda _: started.set()))
+            await started.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            stats = await store.stats("t")
+            assert 0 < stats.documents < 20_000
+            assert stats.documents == stats.chunks == stats.indexed_chunks
+            assert len(await store.search("t", "shared", principals=PUBLIC)) == 10
+            report = await store.ingest("t", documents[:1000])
+            assert report.documents == 1000
+
+    asyncio.run(scenario())
