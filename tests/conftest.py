@@ -10,6 +10,8 @@ Which database:
 themselves ``conn``        a superuser's connection to it, rolled back at the end of the test; never commit
 through it ``dsn``         a database of the test's own, a copy of an installed one, dropped afterwards
 ``empty_dsn``   the same, with nothing installed
+
+``new_home`` gives homes for embedded servers of a test's own.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -230,3 +233,26 @@ def make_login(server_dsn: str) -> Iterator[Callable[..., str]]:
 def role_dsn(make_login: Callable[..., str], schema_dsn: str) -> Callable[[str], str]:
     """A function ``role_dsn("sift_reader")``: DSN of a new login with that role, on the shared database."""
     return lambda role: make_login(schema_dsn, role)
+
+
+@pytest.fixture(scope="session")
+def new_home() -> Iterator[Callable[[], Path]]:
+    """A function that gives one more home for an embedded server; it is stopped and removed at the end.
+
+    pytest's own directories are closed to other accounts, so under root such a server would keep its data
+    elsewhere on the machine, where no test cleans up.
+    """
+    made: list[Path] = []
+
+    def create() -> Path:
+        base = Path(tempfile.mkdtemp(prefix="sift-home-")).resolve()
+        base.chmod(0o711)
+        made.append(base / "a home")
+        return made[-1]
+
+    try:
+        yield create
+    finally:
+        for home in made:
+            server.stop(home)
+            shutil.rmtree(home.parent)

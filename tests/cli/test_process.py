@@ -129,10 +129,10 @@ def test_interrupted(environment: dict[str, str], schema_dsn: str, tenant: str) 
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
+def home(new_home: Callable[[], Path]) -> Iterator[Path]:
     from pgsift import server
 
-    path = tmp_path / "a home"
+    path = new_home()
     yield path
     server.stop(path)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home(new_home: Callable[[], Path]) -> Iterator[Path]:
     """A home of an embedded server, which is stopped afterwards."""
-    path = tmp_path_factory.mktemp("embedded home")
+    path = new_home()
     yield path
     server.stop(path)
 
