@@ -101,7 +101,7 @@ BEGIN
             ' SELECT n.chunk_id, n.distance FROM near AS n'
             ' UNION'
             ' SELECT t.chunk_id, t.distance FROM (SELECT DISTINCT n.text_hash FROM near AS n) AS h'
-            ' CROSS JOIN LATERAL (SELECT e.chunk_id, %s AS distance %s AND e.text_hash = h.text_hash ORDER BY e.chunk_id LIMIT $5) AS t'
+            ' CROSS JOIN LATERAL (SELECT e.chunk_id, %s AS distance %s AND e.text_hash = h.text_hash ORDER BY distance, e.chunk_id LIMIT $5) AS t'
             ') AS u ORDER BY u.distance, u.chunk_id LIMIT $5',
             v_distance, format(v_from, v_filter))
         USING bound, v_tenant_id, lists, query, k, v_ids, v_hashes, v_distances;
