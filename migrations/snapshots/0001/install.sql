@@ -58,6 +58,9 @@
 \ir internal/_blocks_to_merge.sql
 \ir internal/_merge_blocks.sql
 \ir internal/_lexical_exhaustive.sql
+\ir internal/_lexical_top.sql
+\ir internal/_lexical_few.sql
+\ir internal/_lexical_all.sql
 \ir internal/_lexical_leg.sql
 \ir internal/_model_id.sql
 \ir internal/_vector_problem.sql
@@ -68,7 +71,6 @@
 \ir internal/_dense_hnsw_200.sql
 \ir internal/_dense_hnsw_400.sql
 \ir internal/_dense_hnsw_1000.sql
-\ir internal/_dense_hnsw_max.sql
 \ir internal/_dense_leg.sql
 \ir internal/_remove_documents.sql
 \ir internal/_move_access.sql

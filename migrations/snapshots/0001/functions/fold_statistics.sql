@@ -62,6 +62,7 @@ BEGIN
         )
         SELECT rows_before + (SELECT count(*) FROM held), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
 
+        -- A sum of 0 is dropped where no posting of the term is a row: the bounds it carries are of rows alone.
         WITH several AS MATERIALIZED (
             SELECT s.term FROM sift.term_stats AS s WHERE s.tenant_id = v_tenant.tenant_id GROUP BY s.term HAVING count(*) > 1 OR sum(s.df) = 0
         ),
@@ -87,6 +88,8 @@ BEGIN
             INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
             SELECT v_tenant.tenant_id, u.term, u.df, u.max_tf, u.min_doc_length
             FROM sums AS u
+            WHERE u.df <> 0
+               OR EXISTS (SELECT FROM sift.chunk_terms AS w WHERE w.tenant_id = v_tenant.tenant_id AND w.term = u.term)
             RETURNING 1
         )
         SELECT rows_before + (SELECT count(*) FROM held), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;

@@ -16,7 +16,7 @@ BEGIN
         ' CROSS JOIN LATERAL ('
         '  SELECT coalesce(e.embedding::real[], e.half_embedding::real[]) AS embedding'
         '  FROM sift.chunk_embeddings AS e'
-        '  WHERE e.tenant_id = $1 AND e.model_id = $2 AND e.text_hash = h.hash'
+        '  WHERE e.tenant_id = $1 AND e.model_id = $2 AND e.text_hash = substring(h.hash, 1, 16)'
         '  ORDER BY e.chunk_id LIMIT 1) AS v'
         USING v_tenant_id, v_model_id, hashes;
 END

@@ -44,7 +44,11 @@ BEGIN
             FROM (SELECT DISTINCT u.term FROM unnest($3) AS u (term)) AS q
             CROSS JOIN LATERAL (
                 SELECT o.p >> 23 AS chunk_id, (o.p & 255)::integer AS tf
-                FROM (SELECT unnest(r.postings) AS p FROM sift.posting_blocks AS r WHERE r.tenant_id = $2 AND r.term = q.term) AS o
+                FROM (SELECT unnest(r.postings) AS p
+                      FROM sift.packed_chunks AS d
+                      CROSS JOIN LATERAL (SELECT b.postings FROM sift.posting_blocks AS b
+                                          WHERE b.tenant_id = $2 AND b.block_no = d.block_no AND b.term = q.term OFFSET 0) AS r
+                      WHERE d.tenant_id = $2) AS o
                 UNION ALL
                 SELECT w.chunk_id, w.tf FROM sift.chunk_terms AS w WHERE w.tenant_id = $2 AND w.term = q.term
                 OFFSET 0) AS p

@@ -21,7 +21,11 @@ BEGIN
           GROUP BY u.term) AS q
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(s.df), 0)::bigint AS df
-        FROM (SELECT r.df::bigint AS df FROM sift.posting_blocks AS r WHERE r.tenant_id = v_tenant_id AND r.term = q.term
+        FROM (SELECT r.df::bigint AS df
+              FROM sift.packed_chunks AS d
+              CROSS JOIN LATERAL (SELECT b.df FROM sift.posting_blocks AS b
+                                  WHERE b.tenant_id = v_tenant_id AND b.block_no = d.block_no AND b.term = q.term OFFSET 0) AS r
+              WHERE d.tenant_id = v_tenant_id
               UNION ALL
               SELECT w.df FROM sift.term_stats AS w WHERE w.tenant_id = v_tenant_id AND w.term = q.term) AS s
         OFFSET 0) AS f

@@ -51,7 +51,7 @@ BEGIN
             'WITH stored AS ('
             ' INSERT INTO sift.chunk_embeddings AS t (tenant_id, model_id, chunk_id, access_list_id, text_hash, %1$I)'
             ' SELECT $1, $2, n.chunk_id, c.access_list_id,'
-            '        coalesce(n.hash, sha256(convert_to(''vector:'' || n.embedding, ''UTF8''))), n.embedding::%2$I.%3$s(%4$s)'
+            '        substring(coalesce(n.hash, sha256(convert_to(''vector:'' || n.embedding, ''UTF8''))), 1, 16), n.embedding::%2$I.%3$s(%4$s)'
             ' FROM (SELECT DISTINCT ON (u.chunk_id) u.chunk_id, u.embedding, u.hash'
             '       FROM unnest($3, $4, $5) WITH ORDINALITY AS u (chunk_id, embedding, hash, position)'
             '       WHERE u.embedding IS NOT NULL'

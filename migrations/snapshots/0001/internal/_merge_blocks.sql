@@ -37,16 +37,15 @@ BEGIN
             ORDER BY p.term;
         END IF;
     END IF;
-    IF v_dead IS NOT NULL THEN
-        -- The losses are in term_stats since the chunks were deleted; now that the blocks do not count them either, they are taken back.
-        INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
-        SELECT v_tenant_id, o.term, sum(CASE WHEN o.block_no = v_block_no THEN -o.df ELSE o.df END), 0, 2147483647
-        FROM sift.posting_blocks AS o
-        WHERE o.tenant_id = v_tenant_id AND o.block_no = ANY (blocks || v_block_no)
-        GROUP BY o.term
-        HAVING sum(CASE WHEN o.block_no = v_block_no THEN -o.df ELSE o.df END) <> 0
-        ORDER BY o.term;
-    END IF;
+    -- What the new block counts less than the old ones is given to term_stats, so that the sum stays as it was: the losses noted there when
+    -- chunks were deleted are taken back, now that no block counts those chunks.
+    INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
+    SELECT v_tenant_id, o.term, sum(CASE WHEN o.block_no = v_block_no THEN -o.df ELSE o.df END), 0, 2147483647
+    FROM sift.posting_blocks AS o
+    WHERE o.tenant_id = v_tenant_id AND o.block_no = ANY (blocks || v_block_no)
+    GROUP BY o.term
+    HAVING sum(CASE WHEN o.block_no = v_block_no THEN -o.df ELSE o.df END) <> 0
+    ORDER BY o.term;
     DELETE FROM sift.posting_blocks AS o WHERE o.tenant_id = v_tenant_id AND o.block_no = ANY (blocks);
     DELETE FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id AND k.block_no = ANY (blocks);
     RETURN coalesce(cardinality(v_dead), 0);

@@ -1,8 +1,11 @@
 -- Packed postings. A block is a set of chunks that were written, or packed, together; it has one row here per term. A posting is
---     chunk_id << 23 | doc_length << 8 | tf        chunk_id < 2^40, doc_length < 2^15, tf < 2^8
+--     (chunk_id << 23) | (doc_length << 8) | tf     chunk_id < 2^40, doc_length < 2^15, tf < 2^8
 -- and an array rises, so that a chunk is found by binary search. All postings of a chunk lie in one block, or all are rows of
 -- chunk_terms. Rows are written once: a block is replaced by a larger one, never changed. The postings of a deleted chunk stay until
 -- then; without its row in sift.chunks a chunk is visible to nobody, and term_stats has already taken it off df.
+--
+-- The block comes before the term in the key: a new block is appended to the index instead of being strewn over all of it, and there are
+-- few blocks to look a term up in.
 CREATE TABLE sift.posting_blocks (
     tenant_id      integer NOT NULL,
     df             integer NOT NULL,
@@ -11,7 +14,7 @@ CREATE TABLE sift.posting_blocks (
     min_doc_length smallint NOT NULL,
     term           text NOT NULL COLLATE "C",
     postings       bigint[] NOT NULL,
-    CONSTRAINT posting_blocks_pkey PRIMARY KEY (tenant_id, term, block_no)
+    CONSTRAINT posting_blocks_pkey PRIMARY KEY (tenant_id, block_no, term)
 );
 -- Not compressed: the arrays do not shrink enough to be worth inflating on every read.
 ALTER TABLE sift.posting_blocks ALTER COLUMN postings SET STORAGE EXTERNAL;
@@ -19,7 +22,7 @@ COMMENT ON TABLE sift.posting_blocks IS 'Packed postings, one row per term and b
 COMMENT ON COLUMN sift.posting_blocks.df IS 'Number of postings.';
 COMMENT ON COLUMN sift.posting_blocks.max_tf IS 'The greatest tf of the postings.';
 COMMENT ON COLUMN sift.posting_blocks.min_doc_length IS 'The smallest document length of the postings.';
-COMMENT ON COLUMN sift.posting_blocks.postings IS 'chunk_id << 23 | doc_length << 8 | tf, rising.';
+COMMENT ON COLUMN sift.posting_blocks.postings IS '(chunk_id << 23) | (doc_length << 8) | tf, rising.';
 REVOKE ALL ON TABLE sift.posting_blocks FROM PUBLIC;
 ALTER TABLE sift.posting_blocks ENABLE ROW LEVEL SECURITY;
 
