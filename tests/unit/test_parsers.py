@@ -177,6 +177,16 @@ def test_html_of_few_words(page: str, text: str, title: str | None) -> None:
 
 
 @needs_trafilatura
+def test_a_table_of_links_in_a_named_main_part_is_kept() -> None:
+    rows = "".join(f"<tr><td>group{n}</td><td><a href='#{n}'>lint-{n}</a></td></tr>" for n in range(30))
+    page = f"<body><nav><a href='/'>Home</a></nav><main><p>All groups:</p><table>{rows}</table></main></body>"
+    parsed = parse(page, "html")
+    assert [block.kind for block in parsed.blocks] == ["paragraph", "table"]
+    assert "group29 | lint-29" in parsed.text
+    assert "Home" not in parsed.text
+
+
+@needs_trafilatura
 def test_html_nested_beyond_reading_is_refused() -> None:
     with pytest.raises(InvalidDocument, match="cannot be read to its end"):
         parse("<div>" * 5000 + "deep", "html")

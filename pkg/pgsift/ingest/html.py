@@ -3,9 +3,9 @@
 trafilatura (Apache-2.0 since 1.8) drops navigation, sidebars, comments and scripts, and keeps headings,
 paragraphs, lists, tables, code and quotations as elements; :func:`_render` writes those as text and notes
 where each stands. A page that names no main part (``main``, ``article``) is wrapped in one, because
-trafilatura's search by trial and error loses headings and lists that a search engine must not lose. Where
-trafilatura finds nothing at all (pages of a few words), the body is rendered without scripts, styles,
-navigation, footers and forms.
+trafilatura's search by trial and error loses headings and lists that a search engine must not lose. In a part
+that is named, links do not count against a table or a list. Where trafilatura finds nothing at all (pages of
+a few words), the body is rendered without scripts, styles, navigation, footers and forms.
 """
 
 from __future__ import annotations
@@ -163,6 +163,8 @@ def parse_html(text: str, cleaned: int) -> Parsed:
 
 
 def _main_text(trafilatura: Any, config: Any, tree: Any) -> Any:
+    from lxml import etree
+
     page = copy.deepcopy(tree)
     body = page.find("body")
     for element in page.iter("pre"):
@@ -172,9 +174,11 @@ def _main_text(trafilatura: Any, config: Any, tree: Any) -> Any:
             code.text, element.text = element.text, None
             code.extend(list(element))
             element.append(code)
-    if body is not None and not page.xpath(
-        "//main | //article | //*[@role='main'] | //*[@itemprop='articleBody']"
-    ):
+    declared = page.xpath("//main | //article | //*[@role='main'] | //*[@itemprop='articleBody']")
+    for element in declared:
+        # trafilatura takes tables and lists full of links for navigation, which the page itself says they are not.
+        etree.strip_tags(element, "a")
+    if body is not None and not declared:
         article = body.makeelement("article")
         article.extend(list(body))
         article.text, body.text = body.text, None
