@@ -176,7 +176,7 @@ def _main_text(trafilatura: Any, config: Any, tree: Any) -> Any:
             element.append(code)
     declared = page.xpath("//main | //article | //*[@role='main'] | //*[@itemprop='articleBody']")
     for element in declared:
-        # trafilatura takes tables and lists full of links for navigation, which the page itself says they are not.
+        # trafilatura takes tables and lists full of links for navigation; the page itself says otherwise.
         etree.strip_tags(element, "a")
     if body is not None and not declared:
         article = body.makeelement("article")
