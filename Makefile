@@ -71,5 +71,6 @@ build: $(READY_DEV)  ## wheel and source distribution in dist/
 
 check: lint snapshot-check test  ## what a change must pass
 
-clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean:  ## remove the environment, the demonstration and what tools left behind
+	@test ! -d .demo || $(BIN)/pgsift server stop --home .demo
+	rm -rf .demo $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

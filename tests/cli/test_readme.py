@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,16 @@ def test_links_lead_somewhere() -> None:
     ):
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page):
             assert "://" in target or (ROOT / target).exists() or (ROOT / "docs" / target).exists(), target
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    reasons = (ROOT / "docs/decisions/0001-dependencies.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"[\w.-]+", " ".join(re.findall(r"^\| ([^|]+?) \|", reasons, re.MULTILINE))))
+    extras = project["optional-dependencies"]
+    for requirement in [*project["dependencies"], *(line for extra in extras.values() for line in extra)]:
+        name = re.match(r"[\w.-]+", requirement)
+        assert name is not None and name.group() in listed, requirement
 
 
 def test_functions_named_exist(conn: psycopg.Connection) -> None:
