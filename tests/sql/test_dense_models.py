@@ -25,17 +25,32 @@ def store(conn: psycopg.Connection) -> psycopg.Connection:
 
 
 def chunk_ids(conn: psycopg.Connection) -> list[int]:
-    return [i for (i,) in conn.execute(
-        "SELECT c.chunk_id FROM sift.chunks AS c JOIN sift.tenants AS t USING (tenant_id) WHERE t.name = 't' ORDER BY 1")]
+    return [
+        i
+        for (i,) in conn.execute(
+            "SELECT c.chunk_id FROM sift.chunks AS c JOIN sift.tenants AS t USING (tenant_id) WHERE"
+            " t.name = 't' ORDER BY 1"
+        )
+    ]
 
 
-def put(conn: psycopg.Connection, ids: list[int], vectors: list[str | None], model: str = "m", hashes: list[bytes] | None = None) -> int:
-    row = conn.execute("SELECT sift.put_embeddings('t', %s, %s::bigint[], %s, %s)", (model, ids, vectors, hashes)).fetchone()
+def put(
+    conn: psycopg.Connection,
+    ids: list[int],
+    vectors: list[str | None],
+    model: str = "m",
+    hashes: list[bytes] | None = None,
+) -> int:
+    row = conn.execute(
+        "SELECT sift.put_embeddings('t', %s, %s::bigint[], %s, %s)", (model, ids, vectors, hashes)
+    ).fetchone()
     assert row is not None
     return int(row[0])
 
 
-def refusal(conn: psycopg.Connection, sqlstate: str, statement: str, *parameters: Any) -> psycopg.errors.Diagnostic:
+def refusal(
+    conn: psycopg.Connection, sqlstate: str, statement: str, *parameters: Any
+) -> psycopg.errors.Diagnostic:
     with pytest.raises(psycopg.Error) as caught, conn.transaction():
         conn.execute(statement, parameters)  # type: ignore[arg-type]
     assert caught.value.sqlstate == sqlstate, caught.value
@@ -44,29 +59,48 @@ def refusal(conn: psycopg.Connection, sqlstate: str, statement: str, *parameters
 
 def assert_counts_right(conn: psycopg.Connection) -> None:
     counted = conn.execute(
-        "SELECT tenant_id, model_id, access_list_id, sum(vectors) FROM sift.embedding_stats GROUP BY 1, 2, 3"
-        " HAVING sum(vectors) <> 0 ORDER BY 1, 2, 3").fetchall()
+        "SELECT tenant_id, model_id, access_list_id, sum(vectors) FROM sift.embedding_stats GROUP BY"
+        " 1, 2, 3"
+        " HAVING sum(vectors) <> 0 ORDER BY 1, 2, 3"
+    ).fetchall()
     there = conn.execute(
-        "SELECT tenant_id, model_id, access_list_id, count(*) FROM sift.chunk_embeddings GROUP BY 1, 2, 3 ORDER BY 1, 2, 3").fetchall()
+        "SELECT tenant_id, model_id, access_list_id, count(*) FROM sift.chunk_embeddings GROUP BY 1,"
+        " 2, 3 ORDER BY 1, 2, 3"
+    ).fetchall()
     assert counted == there
     wrong = conn.execute(
         "SELECT count(*) FROM sift.chunk_embeddings AS e JOIN sift.chunks AS c USING (tenant_id, chunk_id)"
-        " WHERE e.access_list_id <> c.access_list_id").fetchone()
+        " WHERE e.access_list_id <> c.access_list_id"
+    ).fetchone()
     assert wrong == (0,)
 
 
 # --- models
 
-@pytest.mark.parametrize(("dimensions", "precision"), [(1, "vector"), (2000, "vector"), (2001, "halfvec"), (3072, "halfvec"), (4000, "halfvec")])
+
+@pytest.mark.parametrize(
+    ("dimensions", "precision"),
+    [(1, "vector"), (2000, "vector"), (2001, "halfvec"), (3072, "halfvec"), (4000, "halfvec")],
+)
 def test_precision_follows_from_dimensions(conn: psycopg.Connection, dimensions: int, precision: str) -> None:
     conn.execute("SELECT sift.register_model('m', %s)", (dimensions,))
-    assert conn.execute("SELECT m.precision FROM sift.list_models() AS m WHERE m.model = 'm'").fetchone() == (precision,)
+    assert conn.execute("SELECT m.precision FROM sift.list_models() AS m WHERE m.model = 'm'").fetchone() == (
+        precision,
+    )
 
 
 def test_registering_again_is_harmless_and_a_difference_is_named(conn: psycopg.Connection) -> None:
     first = conn.execute("SELECT sift.register_model('m', 3, 'r1', query_prefix => 'query: ')").fetchone()
-    assert conn.execute("SELECT sift.register_model('m', 3, 'r1', query_prefix => 'query: ')").fetchone() == first
-    assert conn.execute("SELECT sift.register_model('m', 3, 'r1', \"precision\" => 'vector', query_prefix => 'query: ')").fetchone() == first
+    assert (
+        conn.execute("SELECT sift.register_model('m', 3, 'r1', query_prefix => 'query: ')").fetchone()
+        == first
+    )
+    assert (
+        conn.execute(
+            "SELECT sift.register_model('m', 3, 'r1', \"precision\" => 'vector', query_prefix => 'query: ')"
+        ).fetchone()
+        == first
+    )
     said = str(refusal(conn, "PS011", "SELECT sift.register_model('m', 4, 'r2')").message_primary)
     assert 'revision is "r1", not "r2"' in said
     assert 'dimensions is "3", not "4"' in said
@@ -96,7 +130,9 @@ def test_models_that_are_refused(conn: psycopg.Connection, call: str, words: lis
 
 
 def test_5000_dimensions_come_with_advice(conn: psycopg.Connection) -> None:
-    assert "fewer dimensions" in str(refusal(conn, "PS002", "SELECT sift.register_model('m', 5000)").message_hint)
+    assert "fewer dimensions" in str(
+        refusal(conn, "PS002", "SELECT sift.register_model('m', 5000)").message_hint
+    )
 
 
 def test_two_sessions_register_the_same_model_at_once(dsn: str) -> None:
@@ -113,25 +149,32 @@ def test_two_sessions_register_the_same_model_at_once(dsn: str) -> None:
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(register, range(4)))) == 1
     with psycopg.connect(dsn) as connection:
-        assert connection.execute("SELECT count(*) FROM pg_inherits WHERE inhparent = 'sift.chunk_embeddings'::regclass").fetchone() == (1,)
+        assert connection.execute(
+            "SELECT count(*) FROM pg_inherits WHERE inhparent = 'sift.chunk_embeddings'::regclass"
+        ).fetchone() == (1,)
 
 
 def test_registering_does_not_wait_for_readers(dsn: str) -> None:
     with psycopg.connect(dsn) as reader, psycopg.connect(dsn) as writer:
-        reader.execute("SELECT count(*) FROM sift.chunk_embeddings")  # its lock is held until the transaction ends
+        reader.execute(
+            "SELECT count(*) FROM sift.chunk_embeddings"
+        )  # its lock is held until the transaction ends
         writer.execute("SET lock_timeout = '2s'")
         writer.execute("SELECT sift.register_model('m', 3)")
 
 
 def test_partitions_are_as_private_as_their_table(store: psycopg.Connection) -> None:
     guarded = store.execute(
-        "SELECT relrowsecurity FROM pg_class WHERE oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'sift.chunk_embeddings'::regclass)"
+        "SELECT relrowsecurity FROM pg_class WHERE oid IN (SELECT inhrelid FROM pg_inherits WHERE"
+        " inhparent = 'sift.chunk_embeddings'::regclass)"
     ).fetchall()
     assert guarded
     assert set(guarded) == {(True,)}
 
 
-def test_a_writer_who_owns_nothing_registers_and_others_do_not(dsn: str, make_login: Callable[..., str]) -> None:
+def test_a_writer_who_owns_nothing_registers_and_others_do_not(
+    dsn: str, make_login: Callable[..., str]
+) -> None:
     with psycopg.connect(make_login(dsn, "sift_writer")) as writer:
         writer.execute("SELECT sift.register_model('m', 3)")
     for role in ("sift_app", "sift_reader"):
@@ -146,19 +189,42 @@ def test_a_writer_who_owns_nothing_registers_and_others_do_not(dsn: str, make_lo
 
 @pytest.mark.parametrize("dimensions", [384, 768, 1536, 2000])
 def test_vectors_stay_in_the_row(dsn: str, dimensions: int) -> None:
-    """A scan that computes distances finds each vector in its row, not through the TOAST index; and the rows per page
-    are what sift._dense_leg reckons with."""
+    """A scan that computes distances finds each vector in its row, not through the TOAST index; and the rows
+    per page are what sift._dense_leg reckons with."""
     with psycopg.connect(dsn) as connection:
         connection.execute("SELECT sift.create_tenant('t', 'standard')")
         connection.execute("SELECT sift.register_model('m', %s)", (dimensions,))
-        connection.execute("SELECT sift.put_documents('t', %s::jsonb, model => 'm')", (json.dumps([{
-            "key": "k", "chunks": [{"body": f"text {i}", "embedding": [(i * j % 7) + 0.5 for j in range(dimensions)]} for i in range(20)]}]),))
+        connection.execute(
+            "SELECT sift.put_documents('t', %s::jsonb, model => 'm')",
+            (
+                json.dumps(
+                    [
+                        {
+                            "key": "k",
+                            "chunks": [
+                                {
+                                    "body": f"text {i}",
+                                    "embedding": [(i * j % 7) + 0.5 for j in range(dimensions)],
+                                }
+                                for i in range(20)
+                            ],
+                        }
+                    ]
+                ),
+            ),
+        )
         row = connection.execute(
-            "SELECT pg_relation_size(reltoastrelid), pg_relation_size(oid) / 8192 FROM pg_class WHERE relname = 'chunk_embeddings_m1'"
+            "SELECT pg_relation_size(reltoastrelid), pg_relation_size(oid) / 8192 FROM pg_class"
+            " WHERE relname = 'chunk_embeddings_m1'"
         ).fetchone()
         # A partition without anything to store out of line may have no such table at all.
         if row is None:
-            row = (0, connection.execute("SELECT pg_relation_size('sift.chunk_embeddings_m1') / 8192").fetchone()[0])  # type: ignore[index]
+            row = (
+                0,
+                connection.execute("SELECT pg_relation_size('sift.chunk_embeddings_m1') / 8192").fetchone()[
+                    0
+                ],
+            )  # type: ignore[index]
     assert row[0] in (0, None)
     per_page = 8168 // (4 + (76 + 7 + 4 * dimensions) // 8 * 8)
     assert per_page == {384: 5, 768: 2, 1536: 1, 2000: 1}[dimensions]
@@ -167,15 +233,22 @@ def test_vectors_stay_in_the_row(dsn: str, dimensions: int) -> None:
 
 # --- vectors in
 
+
 def test_vectors_are_stored_counted_and_replaced(store: psycopg.Connection) -> None:
     ids = chunk_ids(store)
     assert put(store, ids, ["[1,2,3]", "[1, 0, 0]", None, "[0,1e-3,0]"]) == 3
     assert_counts_right(store)
-    assert put(store, [ids[0], ids[2], 10**15], ["[3,2,1]", "[1,1,1]", "[1,1,1]"]) == 2  # the last chunk does not exist
+    assert (
+        put(store, [ids[0], ids[2], 10**15], ["[3,2,1]", "[1,1,1]", "[1,1,1]"]) == 2
+    )  # the last chunk does not exist
     assert_counts_right(store)
-    assert store.execute("SELECT embedding::text FROM sift.chunk_embeddings WHERE chunk_id = %s", (ids[0],)).fetchone() == ("[3,2,1]",)
+    assert store.execute(
+        "SELECT embedding::text FROM sift.chunk_embeddings WHERE chunk_id = %s", (ids[0],)
+    ).fetchone() == ("[3,2,1]",)
     assert put(store, [ids[0], ids[0]], ["[1,1,1]", "[2,2,2]"]) == 1  # the later one counts
-    assert store.execute("SELECT embedding::text FROM sift.chunk_embeddings WHERE chunk_id = %s", (ids[0],)).fetchone() == ("[2,2,2]",)
+    assert store.execute(
+        "SELECT embedding::text FROM sift.chunk_embeddings WHERE chunk_id = %s", (ids[0],)
+    ).fetchone() == ("[2,2,2]",)
     assert_counts_right(store)
     assert put(store, [], []) == 0
     assert put(store, [ids[0]], [None]) == 0
@@ -191,7 +264,10 @@ def test_the_first_model_a_tenant_gets_vectors_of_is_its_active_one(store: psyco
     assert store.execute("SELECT model_id FROM sift.tenants WHERE name = 't'").fetchone() == (None,)
     put(store, ids[:1], ["[1,2,3]"])
     put(store, ids[:1], ["[1,2]"], model="other")
-    active = store.execute("SELECT m.name FROM sift.tenants AS t JOIN sift.embedding_models AS m USING (model_id) WHERE t.name = 't'")
+    active = store.execute(
+        "SELECT m.name FROM sift.tenants AS t JOIN sift.embedding_models AS m USING (model_id) WHERE"
+        " t.name = 't'"
+    )
     assert active.fetchone() == ("m",)
     assert_counts_right(store)
 
@@ -215,10 +291,17 @@ def test_the_first_model_a_tenant_gets_vectors_of_is_its_active_one(store: psyco
         ("[[1,2,3]]", ["array of 2 dimensions"]),
     ],
 )
-def test_a_vector_that_cannot_be_searched_is_refused_by_name(store: psycopg.Connection, vector: str, words: list[str]) -> None:
+def test_a_vector_that_cannot_be_searched_is_refused_by_name(
+    store: psycopg.Connection, vector: str, words: list[str]
+) -> None:
     ids = chunk_ids(store)
     diagnostic = refusal(
-        store, "PS005", "SELECT sift.put_embeddings('t', 'm', %s::bigint[], %s)", ids, ["[1,2,3]", vector, "[3,2,1]", None])
+        store,
+        "PS005",
+        "SELECT sift.put_embeddings('t', 'm', %s::bigint[], %s)",
+        ids,
+        ["[1,2,3]", vector, "[3,2,1]", None],
+    )
     said = str(diagnostic.message_primary)
     assert said.startswith('the vector of chunk 1 of "d1" ')
     assert [word for word in words if word not in said] == []
@@ -235,24 +318,43 @@ def test_zero_is_a_vector_like_others_where_it_has_distances(store: psycopg.Conn
 @pytest.mark.parametrize(("number", "word"), [("70000", "65504"), ("1e-9", "zero norm")])
 def test_half_precision_has_narrower_bounds(store: psycopg.Connection, number: str, word: str) -> None:
     store.execute("SELECT sift.register_model('h', 2, \"precision\" => 'halfvec')")
-    said = refusal(store, "PS005", "SELECT sift.put_embeddings('t', 'h', %s::bigint[], %s)", chunk_ids(store)[:1], [f"[{number},{number}]"])
+    said = refusal(
+        store,
+        "PS005",
+        "SELECT sift.put_embeddings('t', 'h', %s::bigint[], %s)",
+        chunk_ids(store)[:1],
+        [f"[{number},{number}]"],
+    )
     assert word in str(said.message_primary)
 
 
 def test_arrays_of_different_lengths_are_refused(store: psycopg.Connection) -> None:
     ids = chunk_ids(store)
     refusal(store, "PS002", "SELECT sift.put_embeddings('t', 'm', %s::bigint[], %s)", ids, ["[1,2,3]"])
-    refusal(store, "PS002", "SELECT sift.put_embeddings('t', 'm', %s::bigint[], %s, %s)", ids[:1], ["[1,2,3]"], [b"a", b"b"])
-    refusal(store, "PS006", "SELECT sift.put_embeddings('t', 'unheard', %s::bigint[], %s)", ids[:1], ["[1,2,3]"])
+    refusal(
+        store,
+        "PS002",
+        "SELECT sift.put_embeddings('t', 'm', %s::bigint[], %s, %s)",
+        ids[:1],
+        ["[1,2,3]"],
+        [b"a", b"b"],
+    )
+    refusal(
+        store, "PS006", "SELECT sift.put_embeddings('t', 'unheard', %s::bigint[], %s)", ids[:1], ["[1,2,3]"]
+    )
     refusal(store, "PS002", "SELECT sift.put_embeddings('t', NULL, %s::bigint[], %s)", ids[:1], ["[1,2,3]"])
-    refusal(store, "PS001", "SELECT sift.put_embeddings('unheard', 'm', %s::bigint[], %s)", ids[:1], ["[1,2,3]"])
+    refusal(
+        store, "PS001", "SELECT sift.put_embeddings('unheard', 'm', %s::bigint[], %s)", ids[:1], ["[1,2,3]"]
+    )
 
 
 def test_moving_access_moves_the_vectors_and_their_counts(store: psycopg.Connection) -> None:
     put(store, chunk_ids(store), ["[1,2,3]"] * 4)
     store.execute("SELECT sift.set_access('t', '{d0,d1}', '{group:hr}')")
     assert_counts_right(store)
-    assert store.execute("SELECT count(DISTINCT access_list_id) FROM sift.chunk_embeddings").fetchone() == (2,)
+    assert store.execute("SELECT count(DISTINCT access_list_id) FROM sift.chunk_embeddings").fetchone() == (
+        2,
+    )
 
 
 def test_a_backfill_beside_a_change_of_access(dsn: str) -> None:
@@ -260,7 +362,9 @@ def test_a_backfill_beside_a_change_of_access(dsn: str) -> None:
     with psycopg.connect(dsn) as setup:
         setup.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
         setup.execute("SELECT sift.register_model('m', 3)")
-        setup.execute("SELECT sift.put_documents('t', '[{\"key\": \"a\", \"text\": \"x\"}, {\"key\": \"b\", \"text\": \"y\"}]')")
+        setup.execute(
+            'SELECT sift.put_documents(\'t\', \'[{"key": "a", "text": "x"}, {"key": "b", "text": "y"}]\')'
+        )
         ids = chunk_ids(setup)
     with psycopg.connect(dsn) as mover, psycopg.connect(dsn) as filler, ThreadPoolExecutor(1) as pool:
         mover.execute("SELECT sift.set_access('t', '{a}', '{group:hr}')")
@@ -308,6 +412,7 @@ def test_backfills_of_the_same_chunks_at_once(dsn: str) -> None:
 
 # --- vectors out
 
+
 def test_the_chunks_that_lack_a_vector(store: psycopg.Connection) -> None:
     ids = chunk_ids(store)
     put(store, [ids[1]], ["[1,2,3]"])
@@ -330,13 +435,19 @@ def test_the_same_text_is_not_embedded_twice(store: psycopg.Connection) -> None:
     known, other = hashlib.sha256(b"a").digest(), hashlib.sha256(b"b").digest()
     put(store, ids[:2], ["[1,2,3]", "[1,2,3]"], hashes=[known, known])
     put(store, ids[2:3], ["[4,5,6]"])  # without a hash: it is found by none
-    found = store.execute("SELECT hash, embedding FROM sift.known_embeddings('t', 'm', %s)", ([known, other, known],)).fetchall()
+    found = store.execute(
+        "SELECT hash, embedding FROM sift.known_embeddings('t', 'm', %s)", ([known, other, known],)
+    ).fetchall()
     assert found == [(known, [1.0, 2.0, 3.0])]
-    assert store.execute("SELECT count(*) FROM sift.known_embeddings('t', 'm', %s)", (
-        [hashlib.sha256(b"[4,5,6]").digest(), hashlib.sha256(b"text 2").digest()],)).fetchone() == (0,)
+    assert store.execute(
+        "SELECT count(*) FROM sift.known_embeddings('t', 'm', %s)",
+        ([hashlib.sha256(b"[4,5,6]").digest(), hashlib.sha256(b"text 2").digest()],),
+    ).fetchone() == (0,)
     store.execute("SELECT sift.register_model('h', 3, \"precision\" => 'halfvec')")
     put(store, ids[:1], ["[0.5,0.25,1]"], model="h", hashes=[known])
-    assert store.execute("SELECT embedding FROM sift.known_embeddings('t', 'h', %s)", ([known],)).fetchone() == ([0.5, 0.25, 1.0],)
+    assert store.execute(
+        "SELECT embedding FROM sift.known_embeddings('t', 'h', %s)", ([known],)
+    ).fetchone() == ([0.5, 0.25, 1.0],)
     store.execute("SELECT sift.create_tenant('other', 'standard')")
     assert store.execute("SELECT * FROM sift.known_embeddings('other', 'm', %s)", ([known],)).fetchall() == []
 
@@ -367,6 +478,8 @@ def test_the_vector_of_a_query_is_kept_by_its_trimmed_text(store: psycopg.Connec
         ("'unheard', 'q', '{1,2,3}', 'm'", "PS001", ["unheard"]),
     ],
 )
-def test_query_vectors_that_are_not_kept(store: psycopg.Connection, arguments: str, sqlstate: str, words: list[str]) -> None:
+def test_query_vectors_that_are_not_kept(
+    store: psycopg.Connection, arguments: str, sqlstate: str, words: list[str]
+) -> None:
     said = str(refusal(store, sqlstate, f"SELECT sift.cache_query_embedding({arguments})").message_primary)
     assert [word for word in words if word not in said] == []
