@@ -304,7 +304,6 @@ def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[
     tally as they come; a group may be empty, so that what was noted is dealt with in time."""
     group: list[Item] = []
     size = 0
-    seen: set[str] = set()
     for found in stream:
         if isinstance(found, Skipped):
             tally.skipped[found.reason] = tally.skipped.get(found.reason, 0) + 1
@@ -318,7 +317,7 @@ def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[
                 group, size = [], 0
             continue
         document = found.document
-        if document.key in seen:
+        if document.key in tally.keys:
             tally.fail(
                 document.key,
                 document.source_uri,
@@ -327,7 +326,6 @@ def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[
                 found.bytes,
             )
             continue
-        seen.add(document.key)
         tally.keys.add(document.key)
         group.append(found)
         size += found.bytes
