@@ -33,7 +33,9 @@ GROUPS = {
     ],
     "The analyzer": ["tokenize", "analyzer_fingerprint"],
     "Ingest runs": ["start_run", "finish_run", "add_dead_letter", "list_dead_letters"],
-    "Maintenance": ["fold_statistics", "pack_postings", "schema_version"],
+    "Maintenance": [
+        "fold_statistics", "pack_postings", "verify_statistics", "repair_statistics", "schema_version",
+    ],
 }  # fmt: skip
 
 INTRODUCTION = """\
