@@ -6,7 +6,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_tenant record;
-    v_count  bigint;
+    v_held   tid[];
 BEGIN
     IF tenant IS NOT NULL THEN
         PERFORM sift._tenant_id(tenant);
@@ -20,37 +20,32 @@ BEGIN
         rows_before := 0;
         rows_after := 0;
 
-        WITH held AS MATERIALIZED (
-            SELECT s.delta_id, s.chunks, s.total_length
-            FROM sift.corpus_totals AS s
-            WHERE s.tenant_id = v_tenant.tenant_id
-            FOR UPDATE SKIP LOCKED
-        ),
-        gone AS (
-            DELETE FROM sift.corpus_totals AS s USING held AS h WHERE s.tenant_id = v_tenant.tenant_id AND s.delta_id = h.delta_id
+        -- Rows are deleted by their place. A join on their keys would be a nested loop over all pairs of rows wherever the planner
+        -- knows of few rows of this tenant, which is so after every large ingest into a new one. What is added up is what was
+        -- deleted, so it does not matter if a place has got another row meanwhile.
+        v_held := ARRAY(SELECT s.ctid FROM sift.corpus_totals AS s WHERE s.tenant_id = v_tenant.tenant_id FOR UPDATE SKIP LOCKED);
+        WITH gone AS (
+            DELETE FROM sift.corpus_totals AS s
+            WHERE s.tenant_id = v_tenant.tenant_id AND s.ctid = ANY (v_held)
+            RETURNING s.chunks, s.total_length
         ),
         folded AS (
             INSERT INTO sift.corpus_totals AS s (tenant_id, chunks, total_length)
-            SELECT v_tenant.tenant_id, sum(h.chunks), sum(h.total_length) FROM held AS h HAVING count(*) > 0
+            SELECT v_tenant.tenant_id, sum(g.chunks), sum(g.total_length) FROM gone AS g HAVING count(*) > 0
             RETURNING 1
         )
-        SELECT rows_before + (SELECT count(*) FROM held), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
+        SELECT rows_before + (SELECT count(*) FROM gone), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
 
-        WITH held AS MATERIALIZED (
-            SELECT s.access_list_id, s.delta_id, s.chunks, s.total_length
-            FROM sift.corpus_stats AS s
-            WHERE s.tenant_id = v_tenant.tenant_id
-            FOR UPDATE SKIP LOCKED
+        v_held := ARRAY(SELECT s.ctid FROM sift.corpus_stats AS s WHERE s.tenant_id = v_tenant.tenant_id FOR UPDATE SKIP LOCKED);
+        WITH gone AS (
+            DELETE FROM sift.corpus_stats AS s
+            WHERE s.tenant_id = v_tenant.tenant_id AND s.ctid = ANY (v_held)
+            RETURNING s.access_list_id, s.chunks, s.total_length
         ),
         sums AS MATERIALIZED (
-            SELECT h.access_list_id, sum(h.chunks) AS chunks, sum(h.total_length) AS total_length
-            FROM held AS h
-            GROUP BY h.access_list_id
-        ),
-        gone AS (
-            DELETE FROM sift.corpus_stats AS s
-            USING held AS h
-            WHERE s.tenant_id = v_tenant.tenant_id AND s.access_list_id = h.access_list_id AND s.delta_id = h.delta_id
+            SELECT g.access_list_id, sum(g.chunks) AS chunks, sum(g.total_length) AS total_length
+            FROM gone AS g
+            GROUP BY g.access_list_id
         ),
         folded AS (
             INSERT INTO sift.corpus_stats AS s (tenant_id, access_list_id, chunks, total_length)
@@ -60,36 +55,44 @@ BEGIN
             ORDER BY u.access_list_id
             RETURNING 1
         )
-        SELECT rows_before + (SELECT count(*) FROM held), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
+        SELECT rows_before + (SELECT count(*) FROM gone), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
 
-        WITH several AS MATERIALIZED (
-            SELECT s.term FROM sift.term_stats AS s WHERE s.tenant_id = v_tenant.tenant_id GROUP BY s.term HAVING count(*) > 1 OR sum(s.df) = 0
-        ),
-        held AS MATERIALIZED (
-            SELECT s.term, s.delta_id, s.df, s.max_tf, s.min_doc_length
-            FROM several AS v
-            JOIN sift.term_stats AS s ON s.term = v.term
-            WHERE s.tenant_id = v_tenant.tenant_id
-            FOR UPDATE OF s SKIP LOCKED
-        ),
-        gone AS (
+        -- Only terms that have more than one row, or a sum of 0. Such a sum is dropped where no posting of the term is a row: the
+        -- bounds it carries are of rows alone.
+        v_held := ARRAY(
+            SELECT n.place
+            FROM (
+                SELECT s.ctid AS place, count(*) OVER (PARTITION BY s.term) AS rows, sum(s.df) OVER (PARTITION BY s.term) AS df
+                FROM sift.term_stats AS s
+                WHERE s.tenant_id = v_tenant.tenant_id
+            ) AS n
+            WHERE n.rows > 1 OR n.df = 0
+        );
+        v_held := ARRAY(
+            SELECT s.ctid FROM sift.term_stats AS s
+            WHERE s.tenant_id = v_tenant.tenant_id AND s.ctid = ANY (v_held)
+            FOR UPDATE SKIP LOCKED
+        );
+        WITH gone AS (
             DELETE FROM sift.term_stats AS s
-            USING held AS h
-            WHERE s.tenant_id = v_tenant.tenant_id AND s.term = h.term AND s.delta_id = h.delta_id
+            WHERE s.tenant_id = v_tenant.tenant_id AND s.ctid = ANY (v_held)
+            RETURNING s.term, s.df, s.max_tf, s.min_doc_length
         ),
         sums AS MATERIALIZED (
-            SELECT h.term, sum(h.df) AS df, max(h.max_tf) AS max_tf, min(h.min_doc_length) AS min_doc_length
-            FROM held AS h
-            GROUP BY h.term
-            ORDER BY h.term
+            SELECT g.term, sum(g.df) AS df, max(g.max_tf) AS max_tf, min(g.min_doc_length) AS min_doc_length
+            FROM gone AS g
+            GROUP BY g.term
+            ORDER BY g.term
         ),
         folded AS (
             INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
             SELECT v_tenant.tenant_id, u.term, u.df, u.max_tf, u.min_doc_length
             FROM sums AS u
+            WHERE u.df <> 0
+               OR EXISTS (SELECT FROM sift.chunk_terms AS w WHERE w.tenant_id = v_tenant.tenant_id AND w.term = u.term)
             RETURNING 1
         )
-        SELECT rows_before + (SELECT count(*) FROM held), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
+        SELECT rows_before + (SELECT count(*) FROM gone), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
         RETURN NEXT;
     END LOOP;
 END
