@@ -14,7 +14,7 @@ _QUERIES = {
         SELECT c.oid::regclass::text, concat_ws(E'\\n', c.relkind, c.relpersistence,
             'owner ' || pg_get_userbyid(c.relowner), 'rls ' || c.relrowsecurity || c.relforcerowsecurity, c.reloptions::text,
             pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid), obj_description(c.oid, 'pg_class'),
-            (SELECT string_agg(a::text, ' ' ORDER BY a::text) 
+            (SELECT string_agg(a::text, ' ' ORDER BY a::text)
              FROM unnest(coalesce(c.relacl, acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner))) AS a),
             CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END,
             CASE WHEN c.relkind IN ('i', 'I') THEN pg_get_indexdef(c.oid) END)

@@ -87,7 +87,8 @@ def newest(name: str, *, before: str | None = None, until: str | None = None) ->
     """
     file_name = _file_name(name)
     for directory in sorted(snapshots_directory().iterdir(), reverse=True):
-        if (before is not None and directory.name >= before) or (until is not None and directory.name > until):
+        too_new = until is not None and directory.name > until
+        if too_new or (before is not None and directory.name >= before):
             continue
         removed = directory / REMOVED_FILE
         if removed.exists() and file_name in removed.read_text(encoding="utf-8").split():

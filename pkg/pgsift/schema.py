@@ -230,7 +230,7 @@ _BODY = re.compile(r"\bAS\s+(\$\w*\$)(.*?)\1", re.DOTALL | re.IGNORECASE)
 
 
 def _compare(connection: psycopg.Connection) -> list[str]:
-    from pgsift._replaceable import created_objects
+    from pgsift import _replaceable
 
     problems: list[str] = []
     relations = {
@@ -248,11 +248,14 @@ def _compare(connection: psycopg.Connection) -> list[str]:
         " FROM pg_catalog.pg_proc AS p WHERE p.pronamespace = 'sift'::regnamespace"
     ):
         routines.setdefault(name, []).append((source, public))
-    directory = _resources.sql_directory()
     known: set[str] = set()
-    for file_name in _resources.install_order(directory / "install.sql"):
-        text = (directory / file_name).read_text(encoding="utf-8")
-        for kind, name in created_objects(text):
+    order = _replaceable.newest(_replaceable.ORDER_FILE)
+    assert order is not None
+    for file_name in _resources.install_order(order):
+        source_file = _replaceable.newest(file_name)
+        assert source_file is not None, f"no snapshot of {file_name}"
+        text = source_file.read_text(encoding="utf-8")
+        for kind, name in _replaceable.created_objects(text):
             if kind not in ("FUNCTION", "PROCEDURE"):
                 if name not in relations:
                     problems.append(f"{kind.lower()} sift.{name} is missing")

@@ -57,6 +57,7 @@
 \ir internal/_pack_rows.sql
 \ir internal/_blocks_to_merge.sql
 \ir internal/_merge_blocks.sql
+\ir internal/_statistics_errors.sql
 \ir internal/_lexical_exhaustive.sql
 \ir internal/_lexical_top.sql
 \ir internal/_lexical_few.sql
@@ -95,6 +96,8 @@
 \ir functions/list_dead_letters.sql
 \ir functions/fold_statistics.sql
 \ir functions/pack_postings.sql
+\ir functions/verify_statistics.sql
+\ir functions/repair_statistics.sql
 \ir functions/register_model.sql
 \ir functions/list_models.sql
 \ir functions/put_embeddings.sql

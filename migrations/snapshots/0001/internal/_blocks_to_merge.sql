@@ -1,13 +1,14 @@
 -- The blocks that are to be rewritten as one next, locked; NULL where nothing pays.
 --
--- Small blocks are merged when together they make a full one of 65,536 chunks, or when there are many of them, so that a posting is
--- rewritten two or three times in its life. A block that holds deleted chunks is rewritten when they are a quarter of it, with purge
--- when there is one.
+-- Eight blocks of about the same size (within a factor of 8) become one, until a block holds 131,072 chunks or more: so there are few
+-- blocks to look a term up in, and a posting is rewritten two or three times in its life. A block that holds deleted chunks is
+-- rewritten when they are a quarter of it, with purge when there is one.
 CREATE OR REPLACE FUNCTION sift._blocks_to_merge(tenant_id integer, purge boolean) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_full      CONSTANT integer := 65536;
+    v_full      CONSTANT integer := 262144;
+    v_fan_in    CONSTANT integer := 8;
     v_tenant_id integer := tenant_id;
     v_blocks    bigint[];
     v_ids       bigint[];
@@ -15,7 +16,7 @@ DECLARE
     v_dead      bigint;
 BEGIN
     FOR v_size IN
-        SELECT * FROM (VALUES (1, 4096, 32), (4096, 49152, 16)) AS z (at_least, below, many)
+        SELECT * FROM (VALUES (0, 2048), (2048, 16384), (16384, 131072)) AS z (at_least, below)
     LOOP
         WITH held AS MATERIALIZED (
             SELECT k.block_no, k.chunks, k.first_chunk_id
@@ -30,7 +31,7 @@ BEGIN
         SELECT array_agg(r.block_no ORDER BY r.before) INTO v_blocks
         FROM running AS r
         WHERE r.before < v_full
-        HAVING sum(r.chunks) >= v_full OR count(*) >= v_size.many;
+        HAVING count(*) >= v_fan_in OR sum(r.chunks) >= v_full;
         IF v_blocks IS NOT NULL THEN
             RETURN v_blocks;
         END IF;

@@ -10,13 +10,13 @@ BEGIN
     THEN
         RETURN '{}'::text[];
     END IF;
-    v_word := regexp_replace(v_word, '([' || sift._analyzer_table('lower') || '])([' || sift._analyzer_table('upper') || '])', '\1 \2', 'g');
+    v_word := regexp_replace(v_word, '([' || sift._analyzer_table('lower') || '])([' || sift._analyzer_table('upper') || '])', E'\\1 \\2', 'g');
     v_word := regexp_replace(v_word,
         '([' || sift._analyzer_table('upper') || '])([' || sift._analyzer_table('upper') || '][' || sift._analyzer_table('lower') || '])',
-        '\1 \2', 'g');
+        E'\\1 \\2', 'g');
     v_word := regexp_replace(v_word,
         '([' || sift._analyzer_table('number') || '])([' || sift._analyzer_table('upper') || '][' || sift._analyzer_table('lower') || '])',
-        '\1 \2', 'g');
+        E'\\1 \\2', 'g');
     RETURN CASE WHEN strpos(v_word, ' ') > 0 THEN string_to_array(v_word, ' ') ELSE '{}'::text[] END;
 END
 $$;

@@ -13,15 +13,15 @@ DECLARE
     v_number  text COLLATE "C";
     v_part    text COLLATE "C";
     v_camel   text COLLATE "C";
-    v_outside text COLLATE "C" := '[^ _./@:&+#>\\-]';  -- a compound holds no letter of a script written without spaces
+    v_outside text COLLATE "C" := E'[^ _./@:&+#>\\\\-]';  -- a compound holds no letter of a script written without spaces
 BEGIN
     -- A dot between two numbers is written as a comma, which a compound cannot hold.
     FOR v_segment IN
         SELECT m.match[1]
         FROM regexp_matches(
             regexp_replace(compound COLLATE "C",
-                '([' || sift._analyzer_table('number') || '])\.(?=[' || sift._analyzer_table('number') || '])', '\1,', 'g'),
-            v_outside || '+(?:\+\+|#(?!' || v_outside || '))?', 'g') WITH ORDINALITY AS m(match, position)
+                '([' || sift._analyzer_table('number') || E'])\\.(?=[' || sift._analyzer_table('number') || '])', E'\\1,', 'g'),
+            v_outside || E'+(?:\\+\\+|#(?!' || v_outside || '))?', 'g') WITH ORDINALITY AS m(match, position)
         ORDER BY m.position
     LOOP
         v_bare := rtrim(v_segment, '+#');
@@ -42,9 +42,9 @@ BEGIN
             v_words := array_append(v_words, v_dotted::text);
         END IF;
         v_number := regexp_replace(v_dotted,
-            '^[^' || sift._analyzer_table('number') || '.]+(?=[' || sift._analyzer_table('number') || ']+\.)', '');
+            '^[^' || sift._analyzer_table('number') || '.]+(?=[' || sift._analyzer_table('number') || E']+\\.)', '');
         v_number := regexp_replace(v_number,
-            '(\.[' || sift._analyzer_table('number') || ']+)[^' || sift._analyzer_table('number') || '.][^.]*$', '\1');
+            E'(\\.[' || sift._analyzer_table('number') || ']+)[^' || sift._analyzer_table('number') || '.][^.]*$', E'\\1');
         IF v_number <> v_dotted THEN
             v_words := array_append(v_words, v_number::text);
         END IF;

@@ -10,21 +10,21 @@ DECLARE
     v_word  text;
 BEGIN
     v_text := regexp_replace(v_text,
-        '[^' || sift._analyzer_table('alphanumeric') || sift._analyzer_table('mark') || '_./@:&+#>\\-]+', ' ', 'g');
+        '[^' || sift._analyzer_table('alphanumeric') || sift._analyzer_table('mark') || E'_./@:&+#>\\\\-]+', ' ', 'g');
     v_text := regexp_replace(v_text,
-        '(^|[' || sift._analyzer_table('number') || ' _./@:&+#>\\-])[' || sift._analyzer_table('mark') || ']+', '\1 ', 'g');
+        '(^|[' || sift._analyzer_table('number') || E' _./@:&+#>\\\\-])[' || sift._analyzer_table('mark') || ']+', E'\\1 ', 'g');
     FOR v_run IN
         SELECT m.match[1]
         FROM regexp_matches(v_text,
             '[' || sift._analyzer_table('unspaced') || '][' || sift._analyzer_table('unspaced') || sift._analyzer_table('mark') || ']*'
             || replace(
                 -- W is a character of a word, S the ++ or # that may follow one
-                replace('|W+(?:S)?(?:(?:_+|[./@:&#\\-]|\+\+?|::|://|->)W+(?:S)?)*', 'S', '(?:\+\+|#)(?!W)'),
-                'W', '[^' || sift._analyzer_table('unspaced') || ' _./@:&+#>\\-]'),
+                replace(E'|W+(?:S)?(?:(?:_+|[./@:&#\\\\-]|\\+\\+?|::|://|->)W+(?:S)?)*', 'S', E'(?:\\+\\+|#)(?!W)'),
+                'W', '[^' || sift._analyzer_table('unspaced') || E' _./@:&+#>\\\\-]'),
             'g') WITH ORDINALITY AS m(match, position)
         ORDER BY m.position
     LOOP
-        IF v_run ~ ('[_./@:&+#>\\-]|[' || sift._analyzer_table('lower') || sift._analyzer_table('number') || ']['
+        IF v_run ~ (E'[_./@:&+#>\\\\-]|[' || sift._analyzer_table('lower') || sift._analyzer_table('number') || ']['
             || sift._analyzer_table('upper') || ']|[' || sift._analyzer_table('upper') || ']{2}[' || sift._analyzer_table('lower') || ']')
         THEN
             -- one by one: appending in place, where || would copy the array

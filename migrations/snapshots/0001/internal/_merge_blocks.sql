@@ -17,12 +17,15 @@ BEGIN
         INSERT INTO sift.packed_chunks AS k (tenant_id, chunks, first_chunk_id, last_chunk_id, chunk_ids)
         VALUES (v_tenant_id, cardinality(v_live), v_live[1], v_live[cardinality(v_live)], v_live)
         RETURNING k.block_no INTO v_block_no;
+        -- Rows are sorted by term before they are taken apart: sorting every posting would take twice as long.
         IF v_dead IS NULL THEN
             INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
             SELECT v_tenant_id, count(*), v_block_no, max(p.max_tf), min(p.min_doc_length), p.term, array_agg(p.posting ORDER BY p.posting)
             FROM (SELECT o.term, o.max_tf, o.min_doc_length, unnest(o.postings) AS posting
-                  FROM sift.posting_blocks AS o
-                  WHERE o.tenant_id = v_tenant_id AND o.block_no = ANY (blocks)) AS p
+                  FROM unnest(blocks) AS d (block_no)
+                  CROSS JOIN LATERAL (SELECT x.term, x.max_tf, x.min_doc_length, x.postings FROM sift.posting_blocks AS x
+                                      WHERE x.tenant_id = v_tenant_id AND x.block_no = d.block_no OFFSET 0) AS o
+                  ORDER BY o.term) AS p
             GROUP BY p.term
             ORDER BY p.term;
         ELSE
@@ -30,8 +33,10 @@ BEGIN
             SELECT v_tenant_id, count(*), v_block_no, max(p.posting & 255), min((p.posting >> 8) & 32767), p.term,
                    array_agg(p.posting ORDER BY p.posting)
             FROM (SELECT o.term, unnest(o.postings) AS posting
-                  FROM sift.posting_blocks AS o
-                  WHERE o.tenant_id = v_tenant_id AND o.block_no = ANY (blocks)) AS p
+                  FROM unnest(blocks) AS d (block_no)
+                  CROSS JOIN LATERAL (SELECT x.term, x.postings FROM sift.posting_blocks AS x
+                                      WHERE x.tenant_id = v_tenant_id AND x.block_no = d.block_no OFFSET 0) AS o
+                  ORDER BY o.term) AS p
             WHERE p.posting >> 23 NOT IN (SELECT d.id FROM unnest(v_dead) AS d (id))
             GROUP BY p.term
             ORDER BY p.term;
@@ -41,8 +46,9 @@ BEGIN
     -- chunks were deleted are taken back, now that no block counts those chunks.
     INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
     SELECT v_tenant_id, o.term, sum(CASE WHEN o.block_no = v_block_no THEN -o.df ELSE o.df END), 0, 2147483647
-    FROM sift.posting_blocks AS o
-    WHERE o.tenant_id = v_tenant_id AND o.block_no = ANY (blocks || v_block_no)
+    FROM unnest(blocks || v_block_no) AS d (block_no)
+    CROSS JOIN LATERAL (SELECT x.term, x.df, x.block_no FROM sift.posting_blocks AS x
+                        WHERE x.tenant_id = v_tenant_id AND x.block_no = d.block_no OFFSET 0) AS o
     GROUP BY o.term
     HAVING sum(CASE WHEN o.block_no = v_block_no THEN -o.df ELSE o.df END) <> 0
     ORDER BY o.term;

@@ -47,7 +47,7 @@ BEGIN
             IF left(v_word, 1) = 'y' THEN
                 v_word := 'Y' || right(v_word, -1);
             END IF;
-            v_word := regexp_replace(v_word, '([aeiouy])y', '\1Y', 'g');
+            v_word := regexp_replace(v_word, '([aeiouy])y', E'\\1Y', 'g');
         END IF;
 
         v_length := length(v_word);

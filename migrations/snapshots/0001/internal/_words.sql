@@ -14,7 +14,7 @@ BEGIN
     -- A mark belongs to a letter; after anything else it separates.
     IF v_text ~ ('(?:^|[' || sift._analyzer_table('number') || ' ])[' || sift._analyzer_table('mark') || ']') THEN
         v_text := regexp_replace(v_text,
-            '(^|[' || sift._analyzer_table('number') || ' ])[' || sift._analyzer_table('mark') || ']+', '\1 ', 'g');
+            '(^|[' || sift._analyzer_table('number') || ' ])[' || sift._analyzer_table('mark') || ']+', E'\\1 ', 'g');
     END IF;
     IF v_text !~ ('[' || sift._analyzer_table('unspaced') || ']') THEN
         RETURN string_to_array(v_text, ' ');
