@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import struct
 import uuid
 from collections.abc import Callable, Iterator
@@ -13,6 +14,8 @@ import psycopg
 import pytest
 from numpy.typing import NDArray
 from psycopg.conninfo import make_conninfo
+
+from pgsift import _resources
 
 N, DIMENSIONS, CLUSTERS = 20_000, 24, 100
 EVERYONE = [1, 2, 3, 4, 5]
@@ -530,3 +533,63 @@ def test_a_login_that_owns_nothing_searches_in_a_fresh_session(
             ).fetchall()
             assert checked(corpus, hits, query, np.ones(N, dtype=bool), 10) >= 0.9
             assert {path for _, _, path in hits} == {"hnsw"}
+
+
+@pytest.mark.parametrize("precision", ["vector", "halfvec"])
+def test_pgvector_elsewhere_and_a_rogue_operator_in_the_search_path(empty_dsn: str, precision: str) -> None:
+    """Every statement of the leg runs, and none calls the operator that answers the same to everything."""
+    with psycopg.connect(empty_dsn, autocommit=True) as connection:
+        connection.execute('CREATE SCHEMA "Ext s"; CREATE EXTENSION vector SCHEMA "Ext s"')
+        directory = _resources.sql_directory()
+        with connection.transaction():
+            for name in _resources.install_order(directory / "install.sql"):
+                connection.execute((directory / name).read_bytes())
+        connection.execute("SET search_path = public")
+        connection.execute(
+            f'CREATE FUNCTION public.same("Ext s".{precision}, "Ext s".{precision}) RETURNS float8'  # type: ignore[arg-type]
+            " IMMUTABLE LANGUAGE sql AS 'SELECT 0.5::float8'"
+        )
+        for operator in ("<=>", "<->", "<#>"):
+            connection.execute(
+                f"CREATE OPERATOR public.{operator} (FUNCTION = public.same,"  # type: ignore[arg-type]
+                f' LEFTARG = "Ext s".{precision}, RIGHTARG = "Ext s".{precision})'
+            )
+        connection.execute('SET search_path = public, "Ext s", pg_catalog')
+        vectors = np.random.default_rng(4).integers(-9, 10, (300, 3)) + 0.5
+        connection.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
+        for metric in ("cosine", "l2", "ip"):
+            connection.execute(
+                'SELECT sift.register_model(%s, 3, metric => %s, "precision" => %s)',
+                (metric, metric, precision),
+            )
+            document = {
+                "key": metric,
+                "chunks": [{"body": f"{metric} {i}", "embedding": list(v)} for i, v in enumerate(vectors)],
+            }
+            connection.execute(
+                "SELECT sift.put_documents('t', %s::jsonb, model => %s)", (json.dumps([document]), metric)
+            )
+            first, model = connection.execute(
+                "SELECT min(e.chunk_id), e.model_id FROM sift.chunk_embeddings AS e"
+                " JOIN sift.embedding_models AS m USING (model_id) WHERE m.name = %s GROUP BY 2",
+                (metric,),
+            ).fetchone() or (0, 0)
+            query = vectors[0]
+            distances = {
+                "cosine": 1 - vectors @ query / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)),
+                "l2": np.linalg.norm(vectors - query, axis=1),
+                "ip": -(vectors @ query),
+            }[metric]
+            for rumour, paths in ((0, {"exact"}), (50_000, {"hnsw", "hnsw+exact"})):
+                connection.execute(
+                    "INSERT INTO sift.embedding_stats (tenant_id, model_id, access_list_id, vectors)"
+                    " SELECT tenant_id, %s, access_list_id, %s FROM sift.access_lists",
+                    (model, rumour),
+                )
+                for predicate in (None, "c.kind = 'text'"):
+                    hits = leg(connection, query, [1], 9, model=model, predicate=predicate)
+                    assert {path for _, _, path in hits} <= paths
+                    assert len(hits) == 9
+                    found = [distances[chunk - first] for chunk, _, _ in hits]
+                    np.testing.assert_allclose(found, np.sort(distances)[:9], atol=1e-6)
+                    np.testing.assert_allclose(found, [distance for _, distance, _ in hits], atol=1e-6)
