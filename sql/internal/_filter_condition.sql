@@ -207,9 +207,10 @@ BEGIN
                     bound := bound || (SELECT jsonb_agg(e.value) FROM unnest(v_values) AS e (value) WHERE jsonb_typeof(e.value) = 'boolean');
                 END IF;
             END IF;
-            v_test := format('CASE jsonb_typeof(%%1$s) %s ELSE false END', v_test);
-            predicate := format('CASE WHEN jsonb_typeof(%1$s) = ''array'' THEN EXISTS (SELECT FROM jsonb_array_elements(%1$s) AS e (value) WHERE %2$s) '
-                                'ELSE %3$s END', v_value, format(v_test, 'e.value'), format(v_test, '(' || v_value || ')'));
+            -- %1$s is the value, or in a list each element; the most likely types are asked for first.
+            predicate := format('CASE jsonb_typeof(%1$s) %2$s WHEN ''array'' THEN EXISTS (SELECT FROM jsonb_array_elements(%1$s) AS e (value) '
+                                'WHERE CASE jsonb_typeof(e.value) %3$s ELSE false END) ELSE false END',
+                                v_value, format(v_test, '(' || v_value || ')'), format(v_test, 'e.value'));
         END IF;
     END CASE;
 
