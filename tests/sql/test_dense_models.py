@@ -357,6 +357,17 @@ def test_moving_access_moves_the_vectors_and_their_counts(store: psycopg.Connect
     )
 
 
+def test_counts_of_vectors_are_folded(store: psycopg.Connection) -> None:
+    for chunk in chunk_ids(store):
+        put(store, [chunk], ["[1,2,3]"])
+    store.execute("SELECT sift.set_access('t', '{d0,d1,d2}', '{group:hr}')")
+    store.execute("SELECT sift.delete_documents('t', '{d3}')")
+    assert store.execute("SELECT count(*) > 8 FROM sift.embedding_stats").fetchone() == (True,)
+    store.execute("SELECT sift.fold_statistics('t')")
+    assert store.execute("SELECT array_agg(vectors) FROM sift.embedding_stats").fetchone() == ([3],)
+    assert_counts_right(store)
+
+
 def test_a_backfill_beside_a_change_of_access(dsn: str) -> None:
     """Whichever comes first, the list beside the vector is the chunk's, and the counts are right."""
     with psycopg.connect(dsn) as setup:
