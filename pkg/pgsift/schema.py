@@ -189,7 +189,7 @@ def render_sql(start: str | None = None, to: str = "head") -> str:
             config.attributes["direction"] = "down"
             config.attributes["to_base"] = end == "base"
             command.downgrade(config, f"{begin}:{end}", sql=True)
-    return buffer.getvalue()
+    return buffer.getvalue().rstrip() + "\n"
 
 
 def check(dsn: str) -> list[str]:

@@ -57,6 +57,27 @@ BEGIN
         )
         SELECT rows_before + (SELECT count(*) FROM gone), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
 
+        v_held := ARRAY(SELECT s.ctid FROM sift.embedding_stats AS s WHERE s.tenant_id = v_tenant.tenant_id FOR UPDATE SKIP LOCKED);
+        WITH gone AS (
+            DELETE FROM sift.embedding_stats AS s
+            WHERE s.tenant_id = v_tenant.tenant_id AND s.ctid = ANY (v_held)
+            RETURNING s.model_id, s.access_list_id, s.vectors
+        ),
+        sums AS MATERIALIZED (
+            SELECT g.model_id, g.access_list_id, sum(g.vectors) AS vectors
+            FROM gone AS g
+            GROUP BY g.model_id, g.access_list_id
+        ),
+        folded AS (
+            INSERT INTO sift.embedding_stats AS s (tenant_id, model_id, access_list_id, vectors)
+            SELECT v_tenant.tenant_id, u.model_id, u.access_list_id, u.vectors
+            FROM sums AS u
+            WHERE u.vectors <> 0
+            ORDER BY u.model_id, u.access_list_id
+            RETURNING 1
+        )
+        SELECT rows_before + (SELECT count(*) FROM gone), rows_after + (SELECT count(*) FROM folded) INTO rows_before, rows_after;
+
         -- Only terms that have more than one row, or a sum of 0. Such a sum is dropped where no posting of the term is a row: the
         -- bounds it carries are of rows alone.
         v_held := ARRAY(
