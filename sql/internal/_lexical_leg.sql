@@ -24,6 +24,8 @@ DECLARE
     v_k         integer := coalesce(k, 0);
     v_n         double precision;
     v_avgdl     double precision;
+    v_k0        double precision;
+    v_kl        double precision;
     v_visible   double precision;
     v_held      double precision;
     v_blocks    bigint[];
@@ -60,23 +62,32 @@ BEGIN
         RETURN;
     END IF;
 
+    v_k0 := k1 * (1::double precision - b);
+    v_kl := k1 * b / v_avgdl;
     SELECT array_agg(t.term ORDER BY t.df, t.term COLLATE "C"), array_agg(t.idf ORDER BY t.df, t.term COLLATE "C"),
-           array_agg(t.df ORDER BY t.df, t.term COLLATE "C"), array_agg(t.idf * t.peak ORDER BY t.df, t.term COLLATE "C")
+           array_agg(t.df ORDER BY t.df, t.term COLLATE "C"), array_agg(t.idf * coalesce(t.peak, 1::double precision) ORDER BY t.df, t.term COLLATE "C")
     INTO v_terms, v_idf, v_df, v_peaks
     FROM (SELECT q.term, f.df, f.peak,
                  ln(1::double precision + (v_n - f.df + 0.5::double precision) / (f.df + 0.5::double precision)) AS idf
           FROM (SELECT DISTINCT u.term FROM unnest(terms) AS u (term)) AS q
           CROSS JOIN LATERAL (
-              SELECT sum(s.df)::double precision AS df,
-                     max(CASE WHEN s.max_tf > 0
-                              THEN s.max_tf::double precision / (s.max_tf::double precision + k1 * (1::double precision - b
-                                   + b * s.min_doc_length::double precision / v_avgdl)) END) AS peak
-              FROM (SELECT r.df, r.max_tf, r.min_doc_length
+              -- A contribution rises with tf and falls with the length: the greatest is that of the greatest tf and the smallest length of one
+              -- of the classes of tf, 1, 2, 3 to 4, and more.
+              SELECT sum(s.df)::double precision AS df, max(s.peak) AS peak
+              FROM (SELECT o.df::bigint AS df, greatest(
+                               1::double precision / (1::double precision + v_k0 + v_kl * o.min_doc_length::double precision),
+                               2::double precision / (2::double precision + v_k0 + v_kl * o.min_length_2::double precision),
+                               4::double precision / (4::double precision + v_k0 + v_kl * o.min_length_3::double precision),
+                               o.max_tf::double precision / (o.max_tf::double precision + v_k0 + v_kl * o.min_length_5::double precision)
+                           ) AS peak
                     FROM unnest(v_blocks) AS d (block_no)
-                    CROSS JOIN LATERAL (SELECT o.df, o.max_tf, o.min_doc_length FROM sift.posting_blocks AS o
-                                        WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = q.term OFFSET 0) AS r
+                    CROSS JOIN LATERAL (SELECT r.df, r.max_tf, r.min_doc_length, r.min_length_2, r.min_length_3, r.min_length_5
+                                        FROM sift.posting_blocks AS r
+                                        WHERE r.tenant_id = v_tenant_id AND r.block_no = d.block_no AND r.term = q.term OFFSET 0) AS o
                     UNION ALL
-                    SELECT w.df, w.max_tf, w.min_doc_length FROM sift.term_stats AS w
+                    SELECT w.df, CASE WHEN w.max_tf > 0 THEN w.max_tf::double precision
+                                     / (w.max_tf::double precision + v_k0 + v_kl * w.min_doc_length::double precision) END
+                    FROM sift.term_stats AS w
                     WHERE w.tenant_id = v_tenant_id AND w.term = q.term) AS s
               OFFSET 0) AS f
           WHERE f.df > 0::double precision

@@ -149,7 +149,8 @@ BEGIN
                     FROM unnest(blocks) AS d (block_no)
                     CROSS JOIN LATERAL (
                         SELECT o.block_no, o.postings FROM sift.posting_blocks AS o
-                        WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0 OFFSET 0) AS r
+                        WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0
+                          AND o.max_tf * v_a >= v_c + o.min_doc_length * v_d OFFSET 0) AS r
                     LEFT JOIN LATERAL (
                         SELECT e.postings || '{}'::bigint[] AS list FROM sift.posting_blocks AS e
                         WHERE e.tenant_id = v_tenant_id AND e.term = v_term1 AND e.block_no = r.block_no OFFSET 0) AS e1 ON true
