@@ -58,6 +58,7 @@
 \ir internal/_blocks_to_merge.sql
 \ir internal/_merge_blocks.sql
 \ir internal/_statistics_errors.sql
+\ir internal/_analyze_grown.sql
 \ir internal/_lexical_exhaustive.sql
 \ir internal/_lexical_top.sql
 \ir internal/_lexical_few.sql

@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
 #: Texts of one call of the embedder.
 EMBED_TEXTS = 64
-#: Chunks stored between two foldings of the statistics while a run goes on, and how many make one worth while
-#: at its end.
+#: Chunks stored before the first maintenance of a run; each is followed by the next after four times as many, up to
+#: the second number. Into an empty store the first comes early: plans made for empty tables must not last.
+FIRST_MAINTAIN_CHUNKS = 1_000
 MAINTAIN_CHUNKS = 50_000
+#: How many make a folding of the statistics worth while.
 FOLD_CHUNKS = 500
 _RETRIED = frozenset({"40001", "40P01"})
 _ATTEMPTS = 5
@@ -72,6 +74,7 @@ class Ingest:
         except ValueError as error:
             raise InvalidArgument(str(error)) from None
         self.run_id: int | None = None
+        self.maintain_after = FIRST_MAINTAIN_CHUNKS
         self.tally = Tally()
         self.progress: Callable[[Progress], None] | None = None
         self.total_bytes: int | None = None
@@ -469,8 +472,9 @@ class Ingest:
         twentieth such run; packing finds out by itself, at little cost, whether there is enough to pack.
         """
         stored = self.tally.stored_chunks
-        if not stored or (stored < MAINTAIN_CHUNKS and not last):
+        if not stored or (stored < self.maintain_after and not last):
             return
+        self.maintain_after = min(4 * self.maintain_after, MAINTAIN_CHUNKS)
         self.tally.stored_chunks = 0
         self.store.pack_postings(self.tenant)
         if stored >= FOLD_CHUNKS or (self.run_id or 0) % 20 == 0:
