@@ -15,9 +15,12 @@
 \ir tables/chunks.sql
 \ir tables/chunk_entities.sql
 \ir tables/chunk_terms.sql
+\ir tables/unpacked_chunks.sql
 \ir tables/posting_blocks.sql
+\ir tables/packed_chunks.sql
 \ir tables/term_stats.sql
 \ir tables/corpus_stats.sql
+\ir tables/corpus_totals.sql
 \ir tables/embedding_models.sql
 \ir tables/chunk_embeddings.sql
 \ir tables/embedding_stats.sql

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 #: Texts of one call of the embedder.
 EMBED_TEXTS = 64
-#: Chunks stored before the first maintenance of a run; each is followed by the next after four times as many, up to
-#: the second number. Into an empty store the first comes early: plans made for empty tables must not last.
+#: Chunks stored before the first maintenance of a run; the next follows after four times as many, up to the
+#: second number. Into an empty store the first comes early: plans made for empty tables must not last.
 FIRST_MAINTAIN_CHUNKS = 1_000
 MAINTAIN_CHUNKS = 50_000
 #: How many make a folding of the statistics worth while.

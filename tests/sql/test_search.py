@@ -216,7 +216,7 @@ def test_copies_that_may_not_be_seen_are_not_counted(store: psycopg.Connection) 
 def test_floors_act_before_fusion(store: psycopg.Connection) -> None:
     put(store, [{"key": "h", "chunks": [{"body": "helicopters fly", "embedding": [0, 1]}]}], model="toy")
     assert search(store, "sandwich", query_embedding=[1, 0], filter={"key": {"$eq": "h"}}, max_distance=0.5, min_score=0.1) == []
-    hits = search(store, "red", query_embedding=[1, 0], min_score=0.25, max_distance=0.1)
+    hits = search(store, "red", query_embedding=[1, 0], min_score=0.35, max_distance=0.1)
     assert [(row["key"], row["lexical_rank"], row["dense_rank"]) for row in hits] in (
         [("a", None, 1), ("b", 1, None)],
         [("b", 1, None), ("a", None, 1)],
