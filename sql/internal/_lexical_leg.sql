@@ -52,7 +52,7 @@ BEGIN
           FROM sift.corpus_totals AS s
           WHERE s.tenant_id = v_tenant_id) AS o
     CROSS JOIN (SELECT sum(s.chunks)::double precision AS chunks
-                FROM unnest(lists) AS l (id)
+                FROM unnest((SELECT lists)) AS l (id)
                 CROSS JOIN LATERAL (SELECT c.chunks FROM sift.corpus_stats AS c
                                     WHERE c.tenant_id = v_tenant_id AND c.access_list_id = l.id OFFSET 0) AS s) AS v
     CROSS JOIN (SELECT sum(p.chunks)::double precision AS chunks, array_agg(p.block_no ORDER BY p.block_no) AS blocks
@@ -69,7 +69,7 @@ BEGIN
     INTO v_terms, v_idf, v_df, v_peaks
     FROM (SELECT q.term, f.df, f.peak,
                  ln(1::double precision + (v_n - f.df + 0.5::double precision) / (f.df + 0.5::double precision)) AS idf
-          FROM (SELECT DISTINCT u.term FROM unnest(terms) AS u (term)) AS q
+          FROM (SELECT DISTINCT u.term FROM unnest((SELECT _lexical_leg.terms)) AS u (term)) AS q
           CROSS JOIN LATERAL (
               -- A contribution rises with tf and falls with the length: the greatest is that of the greatest tf and the smallest length of one
               -- of the classes of tf, 1, 2, 3 to 4, and more.
@@ -80,7 +80,7 @@ BEGIN
                                4::double precision / (4::double precision + v_k0 + v_kl * o.min_length_3::double precision),
                                o.max_tf::double precision / (o.max_tf::double precision + v_k0 + v_kl * o.min_length_5::double precision)
                            ) AS peak
-                    FROM unnest(v_blocks) AS d (block_no)
+                    FROM unnest((SELECT v_blocks)) AS d (block_no)
                     CROSS JOIN LATERAL (SELECT r.df, r.max_tf, r.min_doc_length, r.min_length_2, r.min_length_3, r.min_length_5
                                         FROM sift.posting_blocks AS r
                                         WHERE r.tenant_id = v_tenant_id AND r.block_no = d.block_no AND r.term = q.term OFFSET 0) AS o
@@ -101,7 +101,7 @@ BEGIN
         IF predicate IS NULL THEN
             -- The constant limit is never reached; it tells the planner that little is read of a list however long, so that it keeps to the index.
             SELECT array_agg(c.chunk_id ORDER BY c.chunk_id) INTO v_ids
-            FROM unnest(lists) AS l (id)
+            FROM unnest((SELECT lists)) AS l (id)
             CROSS JOIN LATERAL (SELECT x.chunk_id FROM sift.chunks AS x
                                 WHERE x.tenant_id = v_tenant_id AND x.access_list_id = l.id
                                 ORDER BY x.chunk_id LIMIT 10000) AS c;
@@ -140,10 +140,10 @@ BEGIN
         IF predicate IS NULL THEN
             SELECT array_agg(x.id ORDER BY x.n), array_agg(x.score ORDER BY x.n) INTO v_top, v_scores
             FROM (SELECT u.id, u.score, u.n
-                  FROM unnest(v_top, v_scores) WITH ORDINALITY AS u (id, score, n)
+                  FROM unnest((SELECT v_top), (SELECT v_scores)) WITH ORDINALITY AS u (id, score, n)
                   CROSS JOIN LATERAL (SELECT x.access_list_id FROM sift.chunks AS x
                                       WHERE x.tenant_id = v_tenant_id AND x.chunk_id = u.id OFFSET 0) AS c
-                  WHERE (c.access_list_id IN (SELECT l.id FROM unnest(lists) AS l (id))) IS TRUE
+                  WHERE (c.access_list_id IN (SELECT l.id FROM unnest((SELECT lists)) AS l (id))) IS TRUE
                   ORDER BY u.n
                   LIMIT v_k) AS x;
         ELSE
@@ -163,7 +163,7 @@ BEGIN
         EXIT WHEN v_passed = v_k OR v_length < v_m;
         v_m := greatest(4 * v_m, ceil((v_k + 2.5::double precision * sqrt(v_k::double precision) + 1) * v_m / (v_passed + 1)));
     END LOOP;
-    RETURN QUERY SELECT u.id, u.score FROM unnest(v_top, v_scores) WITH ORDINALITY AS u (id, score, n) ORDER BY u.n;
+    RETURN QUERY SELECT u.id, u.score FROM unnest((SELECT v_top), (SELECT v_scores)) WITH ORDINALITY AS u (id, score, n) ORDER BY u.n;
 END
 $$;
 COMMENT ON FUNCTION sift._lexical_leg(integer, text[], bigint[], text, jsonb, integer, double precision, double precision) IS
