@@ -276,7 +276,7 @@ class Ingest:
         }
 
     def _stream(self, stream: Any, tasks: Tasks) -> None:
-        groups = pipeline.groups(stream, self.tally)
+        groups = pipeline.groups(stream, self.tally, factor=1 if self.embedder is not None else 4)
         hashed = self._next(groups)
         changed = self._changed(hashed) if hashed else []
         while hashed is not None:

@@ -275,7 +275,7 @@ class AsyncIngest:
         }
 
     async def _stream(self, stream: Any, tasks: AsyncTasks) -> None:
-        groups = pipeline.groups(stream, self.tally)
+        groups = pipeline.groups(stream, self.tally, factor=1 if self.embedder is not None else 4)
         hashed = await self._next(groups)
         changed = await self._changed(hashed) if hashed else []
         while hashed is not None:

@@ -30,11 +30,13 @@ from pgsift.ingest.sources import Broken, Item, Skipped
 from pgsift.models import Chunk, Document, Failure, IngestReport, PutResult
 from pgsift.vectors import as_floats
 
-#: Documents of which the states are asked, and which are prepared, together.
+#: Documents of which the states are asked, and which are prepared, together; four times as many where nothing
+#: is embedded.
 GROUP_DOCUMENTS = 500
 GROUP_BYTES = 4 * 1024 * 1024
-#: Size of one call of ``sift.put_documents``; one document is never divided.
-BATCH_CHUNKS = 1000
+#: Size of one call of ``sift.put_documents``; one document is never divided. The more chunks come together,
+#: the fewer rows their packed postings take.
+BATCH_CHUNKS = 2000
 BATCH_BYTES = 8 * 1024 * 1024
 #: Failures listed in a report; all of them are in the dead letters.
 REPORTED_FAILURES = 100
@@ -299,9 +301,12 @@ def _embedding_text(title: str, body: str) -> str:
     return embedding_text(title or None, body)
 
 
-def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[list[Item]]:
+def groups(
+    stream: Iterator[Item | Broken | Skipped], tally: Tally, *, factor: int = 1
+) -> Iterator[list[Item]]:
     """Items in groups of bounded size. Broken sources, repeated keys and skipped files are noted in the
-    tally as they come; a group may be empty, so that what was noted is dealt with in time."""
+    tally as they come; a group may be empty, so that what was noted is dealt with in time. ``factor``
+    multiplies the number of documents of a group."""
     group: list[Item] = []
     size = 0
     for found in stream:
@@ -329,7 +334,7 @@ def groups(stream: Iterator[Item | Broken | Skipped], tally: Tally) -> Iterator[
         tally.keys.add(document.key)
         group.append(found)
         size += found.bytes
-        if len(group) >= GROUP_DOCUMENTS or size >= GROUP_BYTES:
+        if len(group) >= factor * GROUP_DOCUMENTS or size >= GROUP_BYTES:
             yield group
             group, size = [], 0
     yield group
