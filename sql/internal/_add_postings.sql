@@ -23,7 +23,7 @@ BEGIN
     IF v_chunks = 0 THEN
         RETURN;
     END IF;
-    SELECT array_agg(x.chunk_id) INTO v_oversize
+    SELECT array_agg(DISTINCT x.chunk_id) INTO v_oversize
     FROM (SELECT c.chunk_id
           FROM sift.chunks AS c
           CROSS JOIN LATERAL string_to_table(c.tokens, ' ') AS t (term)

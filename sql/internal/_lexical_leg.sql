@@ -46,7 +46,8 @@ BEGIN
         RETURN;
     END IF;
     SELECT o.chunks, o.total_length / nullif(o.chunks, 0::double precision), v.chunks, coalesce(h.chunks, 0::double precision),
-           coalesce(h.blocks, '{}'::bigint[]), EXISTS (SELECT FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id)
+           coalesce(h.blocks, '{}'::bigint[]), (SELECT u.chunk_id FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id
+            ORDER BY u.chunk_id LIMIT 1) IS NOT NULL  -- EXISTS might find its row by reading the whole table
     INTO v_n, v_avgdl, v_visible, v_held, v_blocks, v_has_rows
     FROM (SELECT sum(s.chunks)::double precision AS chunks, sum(s.total_length)::double precision AS total_length
           FROM sift.corpus_totals AS s

@@ -15,9 +15,12 @@
 \ir tables/chunks.sql
 \ir tables/chunk_entities.sql
 \ir tables/chunk_terms.sql
+\ir tables/unpacked_chunks.sql
 \ir tables/posting_blocks.sql
+\ir tables/packed_chunks.sql
 \ir tables/term_stats.sql
 \ir tables/corpus_stats.sql
+\ir tables/corpus_totals.sql
 \ir tables/embedding_models.sql
 \ir tables/chunk_embeddings.sql
 \ir tables/embedding_stats.sql
@@ -58,6 +61,7 @@
 \ir internal/_blocks_to_merge.sql
 \ir internal/_merge_blocks.sql
 \ir internal/_statistics_errors.sql
+\ir internal/_analyze_grown.sql
 \ir internal/_lexical_exhaustive.sql
 \ir internal/_lexical_top.sql
 \ir internal/_lexical_few.sql

@@ -46,6 +46,7 @@ BEGIN
         END LOOP;
         RETURN NEXT;
     END LOOP;
+    PERFORM sift._analyze_grown();
 END
 $$;
 COMMENT ON FUNCTION sift.pack_postings(text, boolean, integer) IS

@@ -23,7 +23,7 @@ BEGIN
     IF v_chunks = 0 THEN
         RETURN;
     END IF;
-    SELECT array_agg(x.chunk_id) INTO v_oversize
+    SELECT array_agg(DISTINCT x.chunk_id) INTO v_oversize
     FROM (SELECT c.chunk_id
           FROM sift.chunks AS c
           CROSS JOIN LATERAL string_to_table(c.tokens, ' ') AS t (term)
@@ -46,8 +46,11 @@ BEGIN
         INSERT INTO sift.packed_chunks AS k (tenant_id, chunks, first_chunk_id, last_chunk_id, chunk_ids)
         VALUES (v_tenant_id, cardinality(v_packed), v_packed[1], v_packed[cardinality(v_packed)], v_packed)
         RETURNING k.block_no INTO v_block_no;
-        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
-        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length), p.term,
+        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, min_length_2, min_length_3, min_length_5,
+                                              term, postings)
+        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length),
+               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 2), 32767), coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 3), 32767),
+               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 5), 32767), p.term,
                array_agg((p.chunk_id << 23) | (p.doc_length::bigint << 8) | p.tf ORDER BY p.chunk_id)
         FROM (
             SELECT o.term, o.chunk_id, count(*) AS tf, o.doc_length

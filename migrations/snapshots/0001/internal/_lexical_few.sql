@@ -24,7 +24,7 @@ BEGIN
     IF has_rows THEN
         v_rows := ARRAY(
             SELECT u.chunk_id
-            FROM unnest(chunk_ids) AS i (id)
+            FROM unnest((SELECT _lexical_few.chunk_ids)) AS i (id)
             CROSS JOIN LATERAL (SELECT p.chunk_id FROM sift.unpacked_chunks AS p
                                 WHERE p.tenant_id = v_tenant_id AND p.chunk_id = i.id OFFSET 0) AS u);
     END IF;
@@ -37,7 +37,7 @@ BEGIN
                     FROM sift.packed_chunks AS p
                     WHERE p.tenant_id = v_tenant_id
                     OFFSET 0) AS s
-              CROSS JOIN unnest(_lexical_few.terms, _lexical_few.idf) WITH ORDINALITY AS q (term, idf, n)
+              CROSS JOIN unnest((SELECT _lexical_few.terms), (SELECT _lexical_few.idf)) WITH ORDINALITY AS q (term, idf, n)
               CROSS JOIN LATERAL (
                   SELECT o.postings || '{}'::bigint[] AS list FROM sift.posting_blocks AS o
                   WHERE o.tenant_id = v_tenant_id AND o.term = q.term AND o.block_no = s.block_no OFFSET 0) AS e
@@ -53,8 +53,8 @@ BEGIN
         WHERE f.q >> 23 = f.id
         UNION ALL
         SELECT q.n, q.idf, w.chunk_id, w.tf::double precision, w.doc_length::double precision
-        FROM unnest(v_rows) AS i (id)
-        CROSS JOIN unnest(_lexical_few.terms, _lexical_few.idf) WITH ORDINALITY AS q (term, idf, n)
+        FROM unnest((SELECT v_rows)) AS i (id)
+        CROSS JOIN unnest((SELECT _lexical_few.terms), (SELECT _lexical_few.idf)) WITH ORDINALITY AS q (term, idf, n)
         CROSS JOIN LATERAL (
             SELECT p.chunk_id, p.tf, p.doc_length FROM sift.chunk_terms AS p
             WHERE p.tenant_id = v_tenant_id AND p.term = q.term AND p.chunk_id = i.id OFFSET 0) AS w

@@ -24,6 +24,8 @@ DECLARE
     v_k         integer := coalesce(k, 0);
     v_n         double precision;
     v_avgdl     double precision;
+    v_k0        double precision;
+    v_kl        double precision;
     v_visible   double precision;
     v_held      double precision;
     v_blocks    bigint[];
@@ -44,13 +46,14 @@ BEGIN
         RETURN;
     END IF;
     SELECT o.chunks, o.total_length / nullif(o.chunks, 0::double precision), v.chunks, coalesce(h.chunks, 0::double precision),
-           coalesce(h.blocks, '{}'::bigint[]), EXISTS (SELECT FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id)
+           coalesce(h.blocks, '{}'::bigint[]), (SELECT u.chunk_id FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id
+            ORDER BY u.chunk_id LIMIT 1) IS NOT NULL  -- EXISTS might find its row by reading the whole table
     INTO v_n, v_avgdl, v_visible, v_held, v_blocks, v_has_rows
     FROM (SELECT sum(s.chunks)::double precision AS chunks, sum(s.total_length)::double precision AS total_length
           FROM sift.corpus_totals AS s
           WHERE s.tenant_id = v_tenant_id) AS o
     CROSS JOIN (SELECT sum(s.chunks)::double precision AS chunks
-                FROM unnest(lists) AS l (id)
+                FROM unnest((SELECT lists)) AS l (id)
                 CROSS JOIN LATERAL (SELECT c.chunks FROM sift.corpus_stats AS c
                                     WHERE c.tenant_id = v_tenant_id AND c.access_list_id = l.id OFFSET 0) AS s) AS v
     CROSS JOIN (SELECT sum(p.chunks)::double precision AS chunks, array_agg(p.block_no ORDER BY p.block_no) AS blocks
@@ -60,23 +63,32 @@ BEGIN
         RETURN;
     END IF;
 
+    v_k0 := k1 * (1::double precision - b);
+    v_kl := k1 * b / v_avgdl;
     SELECT array_agg(t.term ORDER BY t.df, t.term COLLATE "C"), array_agg(t.idf ORDER BY t.df, t.term COLLATE "C"),
-           array_agg(t.df ORDER BY t.df, t.term COLLATE "C"), array_agg(t.idf * t.peak ORDER BY t.df, t.term COLLATE "C")
+           array_agg(t.df ORDER BY t.df, t.term COLLATE "C"), array_agg(t.idf * coalesce(t.peak, 1::double precision) ORDER BY t.df, t.term COLLATE "C")
     INTO v_terms, v_idf, v_df, v_peaks
     FROM (SELECT q.term, f.df, f.peak,
                  ln(1::double precision + (v_n - f.df + 0.5::double precision) / (f.df + 0.5::double precision)) AS idf
-          FROM (SELECT DISTINCT u.term FROM unnest(terms) AS u (term)) AS q
+          FROM (SELECT DISTINCT u.term FROM unnest((SELECT _lexical_leg.terms)) AS u (term)) AS q
           CROSS JOIN LATERAL (
-              SELECT sum(s.df)::double precision AS df,
-                     max(CASE WHEN s.max_tf > 0
-                              THEN s.max_tf::double precision / (s.max_tf::double precision + k1 * (1::double precision - b
-                                   + b * s.min_doc_length::double precision / v_avgdl)) END) AS peak
-              FROM (SELECT r.df, r.max_tf, r.min_doc_length
-                    FROM unnest(v_blocks) AS d (block_no)
-                    CROSS JOIN LATERAL (SELECT o.df, o.max_tf, o.min_doc_length FROM sift.posting_blocks AS o
-                                        WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = q.term OFFSET 0) AS r
+              -- A contribution rises with tf and falls with the length: the greatest is that of the greatest tf and the smallest length of one
+              -- of the classes of tf, 1, 2, 3 to 4, and more.
+              SELECT sum(s.df)::double precision AS df, max(s.peak) AS peak
+              FROM (SELECT o.df::bigint AS df, greatest(
+                               1::double precision / (1::double precision + v_k0 + v_kl * o.min_doc_length::double precision),
+                               2::double precision / (2::double precision + v_k0 + v_kl * o.min_length_2::double precision),
+                               4::double precision / (4::double precision + v_k0 + v_kl * o.min_length_3::double precision),
+                               o.max_tf::double precision / (o.max_tf::double precision + v_k0 + v_kl * o.min_length_5::double precision)
+                           ) AS peak
+                    FROM unnest((SELECT v_blocks)) AS d (block_no)
+                    CROSS JOIN LATERAL (SELECT r.df, r.max_tf, r.min_doc_length, r.min_length_2, r.min_length_3, r.min_length_5
+                                        FROM sift.posting_blocks AS r
+                                        WHERE r.tenant_id = v_tenant_id AND r.block_no = d.block_no AND r.term = q.term OFFSET 0) AS o
                     UNION ALL
-                    SELECT w.df, w.max_tf, w.min_doc_length FROM sift.term_stats AS w
+                    SELECT w.df, CASE WHEN w.max_tf > 0 THEN w.max_tf::double precision
+                                     / (w.max_tf::double precision + v_k0 + v_kl * w.min_doc_length::double precision) END
+                    FROM sift.term_stats AS w
                     WHERE w.tenant_id = v_tenant_id AND w.term = q.term) AS s
               OFFSET 0) AS f
           WHERE f.df > 0::double precision
@@ -90,7 +102,7 @@ BEGIN
         IF predicate IS NULL THEN
             -- The constant limit is never reached; it tells the planner that little is read of a list however long, so that it keeps to the index.
             SELECT array_agg(c.chunk_id ORDER BY c.chunk_id) INTO v_ids
-            FROM unnest(lists) AS l (id)
+            FROM unnest((SELECT lists)) AS l (id)
             CROSS JOIN LATERAL (SELECT x.chunk_id FROM sift.chunks AS x
                                 WHERE x.tenant_id = v_tenant_id AND x.access_list_id = l.id
                                 ORDER BY x.chunk_id LIMIT 10000) AS c;
@@ -129,10 +141,10 @@ BEGIN
         IF predicate IS NULL THEN
             SELECT array_agg(x.id ORDER BY x.n), array_agg(x.score ORDER BY x.n) INTO v_top, v_scores
             FROM (SELECT u.id, u.score, u.n
-                  FROM unnest(v_top, v_scores) WITH ORDINALITY AS u (id, score, n)
+                  FROM unnest((SELECT v_top), (SELECT v_scores)) WITH ORDINALITY AS u (id, score, n)
                   CROSS JOIN LATERAL (SELECT x.access_list_id FROM sift.chunks AS x
                                       WHERE x.tenant_id = v_tenant_id AND x.chunk_id = u.id OFFSET 0) AS c
-                  WHERE (c.access_list_id IN (SELECT l.id FROM unnest(lists) AS l (id))) IS TRUE
+                  WHERE (c.access_list_id IN (SELECT l.id FROM unnest((SELECT lists)) AS l (id))) IS TRUE
                   ORDER BY u.n
                   LIMIT v_k) AS x;
         ELSE
@@ -152,7 +164,7 @@ BEGIN
         EXIT WHEN v_passed = v_k OR v_length < v_m;
         v_m := greatest(4 * v_m, ceil((v_k + 2.5::double precision * sqrt(v_k::double precision) + 1) * v_m / (v_passed + 1)));
     END LOOP;
-    RETURN QUERY SELECT u.id, u.score FROM unnest(v_top, v_scores) WITH ORDINALITY AS u (id, score, n) ORDER BY u.n;
+    RETURN QUERY SELECT u.id, u.score FROM unnest((SELECT v_top), (SELECT v_scores)) WITH ORDINALITY AS u (id, score, n) ORDER BY u.n;
 END
 $$;
 COMMENT ON FUNCTION sift._lexical_leg(integer, text[], bigint[], text, jsonb, integer, double precision, double precision) IS

@@ -7,6 +7,9 @@
 -- up: it was seen, complete, when the list of the rarest of its terms was read, and of two scores of a chunk the greater is the whole.
 -- The few postings that are rows are all read; see sift.pack_postings.
 --
+-- Arrays are unnested through a subselect, which hides their length from the planner: a plan made for the array at hand would always look
+-- cheaper than the generic one, and planning these statements takes longer than running them.
+--
 -- Bounds only decide what is read, and are widened by 1e-9, far more than rounding amounts to. Every score is the sum, from the
 -- rarest term to the commonest, of the same terms in the same arithmetic as in sift._lexical_exhaustive: equal bit for bit.
 --
@@ -77,7 +80,7 @@ BEGIN
         FROM (SELECT w.chunk_id,
                      sum(q.idf * w.tf::double precision / (w.tf::double precision
                          + v_k1 * (1::double precision - v_b + v_b * w.doc_length::double precision / v_avgdl)) ORDER BY q.n) AS score
-              FROM unnest(terms, idf) WITH ORDINALITY AS q (term, idf, n)
+              FROM unnest((SELECT terms), (SELECT idf)) WITH ORDINALITY AS q (term, idf, n)
               CROSS JOIN LATERAL (
                   SELECT p.chunk_id, p.tf, p.doc_length FROM sift.chunk_terms AS p
                   WHERE p.tenant_id = v_tenant_id AND p.term = q.term OFFSET 0) AS w
@@ -107,7 +110,7 @@ BEGIN
                          v_idf0 * (x.p & 255)::double precision / ((x.p & 255)::double precision
                              + v_k1 * (1::double precision - v_b + v_b * ((x.p >> 8) & 32767)::double precision / v_avgdl)) AS s
                   FROM (SELECT d.block_no, unnest(r.postings) AS p
-                        FROM unnest(blocks) AS d (block_no)
+                        FROM unnest((SELECT blocks)) AS d (block_no)
                         CROSS JOIN LATERAL (SELECT o.postings FROM sift.posting_blocks AS o
                                             WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0 OFFSET 0) AS r
                        ) AS x
@@ -146,7 +149,7 @@ BEGIN
                 FROM (
                     -- Concatenation with nothing inflates an array once for the many look-ups in it.
                     SELECT r.block_no, unnest(r.postings) AS p, e1.list AS l1, e2.list AS l2, e3.list AS l3, e4.list AS l4
-                    FROM unnest(blocks) AS d (block_no)
+                    FROM unnest((SELECT blocks)) AS d (block_no)
                     CROSS JOIN LATERAL (
                         SELECT o.block_no, o.postings FROM sift.posting_blocks AS o
                         WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0
@@ -227,7 +230,7 @@ BEGIN
                 SELECT g.block_no, g.l1, unnest(v_postings[g.first:g.last]) AS p, unnest(v_scores[g.first:g.last]) AS s
                 FROM (SELECT d.block_no, width_bucket(d.block_no - 1, v_blocks) + 1 AS first, width_bucket(d.block_no, v_blocks) AS last,
                              e.list AS l1
-                      FROM unnest(blocks) AS d (block_no)
+                      FROM unnest((SELECT blocks)) AS d (block_no)
                       LEFT JOIN LATERAL (
                           SELECT o.postings || '{}'::bigint[] AS list FROM sift.posting_blocks AS o
                           WHERE o.tenant_id = v_tenant_id AND o.term = v_term1 AND o.block_no = d.block_no OFFSET 0) AS e ON true
@@ -253,9 +256,9 @@ BEGIN
         IF v_postings IS NOT NULL THEN
             SELECT array_agg(x.id ORDER BY x.s DESC, x.id), array_agg(x.s ORDER BY x.s DESC, x.id) INTO chunk_ids, scores
             FROM (SELECT y.id, max(y.s) AS s
-                  FROM (SELECT u.p >> 23 AS id, u.s FROM unnest(v_postings, v_scores) AS u (p, s)
+                  FROM (SELECT u.p >> 23 AS id, u.s FROM unnest((SELECT v_postings), (SELECT v_scores)) AS u (p, s)
                         UNION ALL
-                        SELECT t.id, t.s FROM unnest(chunk_ids, scores) AS t (id, s)) AS y
+                        SELECT t.id, t.s FROM unnest((SELECT chunk_ids), (SELECT scores)) AS t (id, s)) AS y
                   GROUP BY y.id
                   ORDER BY s DESC, y.id
                   LIMIT v_m) AS x;

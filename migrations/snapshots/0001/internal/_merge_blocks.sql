@@ -19,18 +19,25 @@ BEGIN
         RETURNING k.block_no INTO v_block_no;
         -- Rows are sorted by term before they are taken apart: sorting every posting would take twice as long.
         IF v_dead IS NULL THEN
-            INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
-            SELECT v_tenant_id, count(*), v_block_no, max(p.max_tf), min(p.min_doc_length), p.term, array_agg(p.posting ORDER BY p.posting)
-            FROM (SELECT o.term, o.max_tf, o.min_doc_length, unnest(o.postings) AS posting
+            INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, min_length_2, min_length_3, min_length_5,
+                                                  term, postings)
+            SELECT v_tenant_id, count(*), v_block_no, max(p.max_tf), min(p.min_doc_length), min(p.min_length_2),
+                   min(p.min_length_3), min(p.min_length_5), p.term, array_agg(p.posting ORDER BY p.posting)
+            FROM (SELECT o.term, o.max_tf, o.min_doc_length, o.min_length_2, o.min_length_3, o.min_length_5, unnest(o.postings) AS posting
                   FROM unnest(blocks) AS d (block_no)
-                  CROSS JOIN LATERAL (SELECT x.term, x.max_tf, x.min_doc_length, x.postings FROM sift.posting_blocks AS x
+                  CROSS JOIN LATERAL (SELECT x.term, x.max_tf, x.min_doc_length, x.min_length_2, x.min_length_3, x.min_length_5, x.postings
+                                      FROM sift.posting_blocks AS x
                                       WHERE x.tenant_id = v_tenant_id AND x.block_no = d.block_no OFFSET 0) AS o
                   ORDER BY o.term) AS p
             GROUP BY p.term
             ORDER BY p.term;
         ELSE
-            INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
-            SELECT v_tenant_id, count(*), v_block_no, max(p.posting & 255), min((p.posting >> 8) & 32767), p.term,
+            INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, min_length_2, min_length_3, min_length_5,
+                                                  term, postings)
+            SELECT v_tenant_id, count(*), v_block_no, max(p.posting & 255), min((p.posting >> 8) & 32767),
+                   coalesce(min((p.posting >> 8) & 32767) FILTER (WHERE p.posting & 255 >= 2), 32767),
+                   coalesce(min((p.posting >> 8) & 32767) FILTER (WHERE p.posting & 255 >= 3), 32767),
+                   coalesce(min((p.posting >> 8) & 32767) FILTER (WHERE p.posting & 255 >= 5), 32767), p.term,
                    array_agg(p.posting ORDER BY p.posting)
             FROM (SELECT o.term, unnest(o.postings) AS posting
                   FROM unnest(blocks) AS d (block_no)

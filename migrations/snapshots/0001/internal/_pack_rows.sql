@@ -45,8 +45,11 @@ BEGIN
     VALUES (v_tenant_id, cardinality(v_ids), v_ids[1], v_ids[cardinality(v_ids)], v_ids)
     RETURNING k.block_no INTO v_block_no;
     WITH blocks AS (
-        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, term, postings)
-        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length), p.term,
+        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, min_length_2, min_length_3, min_length_5,
+                                              term, postings)
+        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length),
+               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 2), 32767), coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 3), 32767),
+               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 5), 32767), p.term,
                array_agg((p.chunk_id << 23) | (p.doc_length::bigint << 8) | p.tf ORDER BY p.chunk_id)
         FROM (
             SELECT o.term, o.chunk_id, count(*) AS tf, o.doc_length

@@ -21,8 +21,9 @@ CREATE TABLE sift.chunks (
     CONSTRAINT chunks_kind_check CHECK (kind IN ('text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim')),
     CONSTRAINT chunks_char_span_check CHECK (char_start >= 0 AND char_end >= char_start)
 );
-CREATE INDEX chunks_access_list_id_idx ON sift.chunks (tenant_id, access_list_id, chunk_id);
-CREATE INDEX chunks_text_hash_idx ON sift.chunks (tenant_id, text_hash);
+-- Neither begins with tenant_id, for the reason given in documents.
+CREATE INDEX chunks_access_list_id_idx ON sift.chunks (access_list_id, tenant_id, chunk_id);
+CREATE INDEX chunks_text_hash_idx ON sift.chunks (text_hash, tenant_id);
 COMMENT ON TABLE sift.chunks IS 'The retrieval unit: a verbatim piece of a document''s text, and the tokens the analyzer made of it.';
 COMMENT ON COLUMN sift.chunks.access_list_id IS 'That of the document, kept here so that permission is one probe of this index.';
 COMMENT ON COLUMN sift.chunks.doc_length IS 'Number of tokens, repeats included; 0 is not counted in the corpus statistics.';

@@ -12,6 +12,9 @@ CREATE TABLE sift.posting_blocks (
     block_no       bigint NOT NULL,
     max_tf         smallint NOT NULL,
     min_doc_length smallint NOT NULL,
+    min_length_2   smallint NOT NULL,
+    min_length_3   smallint NOT NULL,
+    min_length_5   smallint NOT NULL,
     term           text NOT NULL COLLATE "C",
     postings       bigint[] NOT NULL,
     CONSTRAINT posting_blocks_pkey PRIMARY KEY (tenant_id, block_no, term)
@@ -22,21 +25,9 @@ COMMENT ON TABLE sift.posting_blocks IS 'Packed postings, one row per term and b
 COMMENT ON COLUMN sift.posting_blocks.df IS 'Number of postings.';
 COMMENT ON COLUMN sift.posting_blocks.max_tf IS 'The greatest tf of the postings.';
 COMMENT ON COLUMN sift.posting_blocks.min_doc_length IS 'The smallest document length of the postings.';
+COMMENT ON COLUMN sift.posting_blocks.min_length_2 IS 'The smallest document length of the postings with a tf of 2 or more; 32767 where there is none. With the other bounds it tells how much a posting can contribute at most, whatever k1, b and avgdl.';
+COMMENT ON COLUMN sift.posting_blocks.min_length_3 IS 'Likewise for a tf of 3 or more.';
+COMMENT ON COLUMN sift.posting_blocks.min_length_5 IS 'Likewise for a tf of 5 or more.';
 COMMENT ON COLUMN sift.posting_blocks.postings IS '(chunk_id << 23) | (doc_length << 8) | tf, rising.';
 REVOKE ALL ON TABLE sift.posting_blocks FROM PUBLIC;
 ALTER TABLE sift.posting_blocks ENABLE ROW LEVEL SECURITY;
-
-CREATE TABLE sift.packed_chunks (
-    tenant_id      integer NOT NULL,
-    block_no       bigint GENERATED ALWAYS AS IDENTITY,
-    chunks         integer NOT NULL,
-    first_chunk_id bigint NOT NULL,
-    last_chunk_id  bigint NOT NULL,
-    chunk_ids      bigint[] NOT NULL,
-    CONSTRAINT packed_chunks_pkey PRIMARY KEY (tenant_id, block_no)
-);
-COMMENT ON TABLE sift.packed_chunks IS 'The blocks, and which chunks each holds.';
-COMMENT ON COLUMN sift.packed_chunks.chunks IS 'Number of chunk_ids.';
-COMMENT ON COLUMN sift.packed_chunks.chunk_ids IS 'The chunks, rising; some may have been deleted since.';
-REVOKE ALL ON TABLE sift.packed_chunks FROM PUBLIC;
-ALTER TABLE sift.packed_chunks ENABLE ROW LEVEL SECURITY;
