@@ -114,7 +114,7 @@ BEGIN
                         CROSS JOIN LATERAL (SELECT o.postings FROM sift.posting_blocks AS o
                                             WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_term0 OFFSET 0) AS r
                        ) AS x
-                  ORDER BY s DESC
+                  ORDER BY s DESC, x.p
                   LIMIT 2 * v_m + 20) AS y;
         ELSE
             v_sampled := false;
@@ -266,8 +266,10 @@ BEGIN
                 v_theta := scores[v_m] * (1::double precision - 1e-9::double precision);
             END IF;
         END IF;
-        IF NOT v_sampled THEN
+        -- The best of the last list, in the order of the result, are all that it can give.
+        IF NOT v_sampled OR v_term = v_count THEN
             v_term := v_term + 1;
+            v_sampled := false;
         END IF;
     END LOOP;
 END
