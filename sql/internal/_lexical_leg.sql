@@ -100,11 +100,13 @@ BEGIN
     v_share := v_visible / greatest(v_n, v_held, v_visible);
     IF v_visible <= v_few AND v_share < 0.1::double precision THEN
         IF predicate IS NULL THEN
-            -- The constant limit is never reached; it tells the planner that little is read of a list however long, so that it keeps to the index.
+            -- What is asked twice of the list, and the limit that is never reached, tell the planner that there is little to be read, so that it
+            -- keeps to the index however few lists there are and however long it thinks they are.
             SELECT array_agg(c.chunk_id ORDER BY c.chunk_id) INTO v_ids
             FROM unnest((SELECT lists)) AS l (id)
             CROSS JOIN LATERAL (SELECT x.chunk_id FROM sift.chunks AS x
                                 WHERE x.tenant_id = v_tenant_id AND x.access_list_id = l.id
+                                  AND x.access_list_id >= l.id AND x.access_list_id <= l.id
                                 ORDER BY x.chunk_id LIMIT 10000) AS c;
         ELSE
             EXECUTE format($query$
@@ -112,6 +114,7 @@ BEGIN
                 FROM unnest($3) AS l (id)
                 CROSS JOIN LATERAL (SELECT x.* FROM sift.chunks AS x
                                     WHERE x.tenant_id = $2 AND x.access_list_id = l.id
+                                      AND x.access_list_id >= l.id AND x.access_list_id <= l.id
                                     ORDER BY x.chunk_id LIMIT 10000) AS c
                 CROSS JOIN LATERAL (SELECT x.* FROM sift.documents AS x WHERE x.tenant_id = $2 AND x.document_id = c.document_id OFFSET 0) AS d
                 WHERE (%s)

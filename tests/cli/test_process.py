@@ -110,7 +110,7 @@ def test_interrupted(environment: dict[str, str], schema_dsn: str, tenant: str) 
     ):  # fmt: skip
         assert process.stdin is not None
         # More than a batch, so that some of it is stored while the rest is waited for.
-        for number in range(1200):
+        for number in range(4500):
             line = {"id": str(number), "text": f"winch {number}", "title": "t"}
             process.stdin.write(json.dumps(line).encode() + b"\n")
         process.stdin.flush()
@@ -123,9 +123,9 @@ def test_interrupted(environment: dict[str, str], schema_dsn: str, tenant: str) 
         assert process.returncode == 130, err
         assert out == b"" and b"Traceback" not in err and b"interrupted" in err
         stats = store.stats(tenant)
-        assert 0 < stats.documents < 1200
+        assert 0 < stats.documents < 4500
         assert stats.documents == stats.chunks == stats.indexed_chunks
-        assert len(store.lexical_search(tenant, "winch", k=2000, principals=["public"])) == stats.documents
+        assert len(store.lexical_search(tenant, "winch", k=5000, principals=["public"])) == stats.documents
 
 
 @pytest.fixture
