@@ -14,7 +14,8 @@ DECLARE
     v_rows      bigint[];
     v_chunks    bigint;
     v_length    bigint;
-    v_block_no  bigint;
+    v_tokens    text[];
+    v_lengths   integer[];
 BEGIN
     -- A chunk without terms has no postings and counts nowhere. One that does not fit the packed form becomes rows whatever the batch.
     SELECT array_agg(c.chunk_id ORDER BY c.chunk_id), count(*), sum(c.doc_length) INTO v_chunk_ids, v_chunks, v_length
@@ -43,24 +44,10 @@ BEGIN
                                 WHERE i.id NOT IN (SELECT o.id FROM unnest(v_oversize) AS o (id)) ORDER BY i.id) END;
     IF cardinality(v_packed) >= v_block_of THEN
         v_rows := v_oversize;
-        INSERT INTO sift.packed_chunks AS k (tenant_id, chunks, first_chunk_id, last_chunk_id, chunk_ids)
-        VALUES (v_tenant_id, cardinality(v_packed), v_packed[1], v_packed[cardinality(v_packed)], v_packed)
-        RETURNING k.block_no INTO v_block_no;
-        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, min_length_2, min_length_3, min_length_5,
-                                              term, postings)
-        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length),
-               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 2), 32767), coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 3), 32767),
-               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 5), 32767), p.term,
-               array_agg((p.chunk_id << 23) | (p.doc_length::bigint << 8) | p.tf ORDER BY p.chunk_id)
-        FROM (
-            SELECT o.term, o.chunk_id, count(*) AS tf, o.doc_length
-            FROM (SELECT c.chunk_id, c.doc_length, string_to_table(c.tokens, ' ') AS term
-                  FROM sift.chunks AS c
-                  WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_packed)) AS o
-            GROUP BY o.chunk_id, o.term, o.doc_length
-        ) AS p
-        GROUP BY p.term
-        ORDER BY p.term;
+        SELECT array_agg(c.tokens ORDER BY c.chunk_id), array_agg(c.doc_length ORDER BY c.chunk_id) INTO v_tokens, v_lengths
+        FROM sift.chunks AS c
+        WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_packed);
+        PERFORM sift._write_block(v_tenant_id, v_packed, v_tokens, v_lengths);
     ELSE
         v_rows := v_chunk_ids;
     END IF;

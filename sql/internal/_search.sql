@@ -53,6 +53,7 @@ DECLARE
     v_max_depth CONSTANT integer := 10000;
     v_tenant_id    integer := sift._tenant_id(tenant);
     v_tenant       record;
+    v_model_id     integer;
     v_model        record;
     v_k            integer := k;
     v_lists        bigint[];
@@ -114,16 +115,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN';
     END IF;
 
-    IF model IS NOT NULL THEN
-        SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.name = _search.model;
-        IF v_model.model_id IS NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'PS006',
-                MESSAGE = format('there is no embedding model %s', to_json(left(model, 200))),
-                HINT = 'sift.list_models() lists those there are.';
-        END IF;
-    ELSE
-        SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_tenant.model_id;
-    END IF;
+    v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
+    SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     v_weights := coalesce(weights, ARRAY[
         coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
         coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);

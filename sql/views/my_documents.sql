@@ -5,12 +5,7 @@ SELECT t.name AS tenant, d.key, d.title, d.version, d.source_uri, d.source_versi
        d.observed_at, d.valid_from, d.valid_to, d.updated_at
 FROM sift.documents AS d
 JOIN sift.tenants AS t ON t.tenant_id = d.tenant_id
-WHERE EXISTS (
-    SELECT FROM sift.access_lists AS a
-    JOIN sift.role_principals AS m ON m.tenant_id = a.tenant_id AND m.principal = ANY (a.principals)
-    JOIN pg_catalog.pg_roles AS r ON r.rolname = m.role_name
-    WHERE a.tenant_id = d.tenant_id AND a.access_list_id = d.access_list_id
-      AND pg_catalog.pg_has_role(current_user, r.oid, 'USAGE'));
+JOIN sift._my_access_lists AS l ON l.tenant_id = d.tenant_id AND l.access_list_id = d.access_list_id;
 COMMENT ON VIEW sift.my_documents IS 'The documents that the current database role may see, by the principals it is mapped to.';
 REVOKE ALL ON TABLE sift.my_documents FROM PUBLIC;
 GRANT SELECT ON TABLE sift.my_documents TO sift_reader;

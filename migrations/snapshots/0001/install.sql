@@ -26,6 +26,7 @@
 \ir tables/embedding_stats.sql
 \ir tables/query_embeddings.sql
 \ir tables/dead_letters.sql
+\ir views/_my_access_lists.sql
 \ir views/my_documents.sql
 \ir views/my_chunks.sql
 \ir internal/_vector_schema.sql
@@ -55,6 +56,7 @@
 \ir internal/_filter_condition.sql
 \ir internal/_filter_node.sql
 \ir internal/_compile_filter.sql
+\ir internal/_write_block.sql
 \ir internal/_add_postings.sql
 \ir internal/_remove_postings.sql
 \ir internal/_pack_rows.sql

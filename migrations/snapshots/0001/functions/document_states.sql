@@ -8,12 +8,7 @@ DECLARE
     v_model_id  integer;
 BEGIN
     IF model IS NOT NULL THEN
-        SELECT m.model_id INTO v_model_id FROM sift.embedding_models AS m WHERE m.name = document_states.model;
-        IF v_model_id IS NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'PS006',
-                MESSAGE = format('there is no embedding model %s', to_json(model)),
-                HINT = 'Register it with sift.register_model; sift.list_models() lists those there are.';
-        END IF;
+        v_model_id := sift._model_id(v_tenant_id, model);
     END IF;
     RETURN QUERY
     SELECT d.key, encode(d.content_hash, 'hex'), d.version, n.chunks::integer,

@@ -54,12 +54,7 @@ BEGIN
             HINT = 'Use the client version the tenant was made with, or ingest into a new tenant.';
     END IF;
     IF model IS NOT NULL THEN
-        SELECT m.model_id INTO v_model_id FROM sift.embedding_models AS m WHERE m.name = put_documents.model;
-        IF v_model_id IS NULL THEN
-            RAISE EXCEPTION USING ERRCODE = 'PS006',
-                MESSAGE = format('there is no embedding model %s', to_json(model)),
-                HINT = 'Register it with sift.register_model; sift.list_models() lists those there are.';
-        END IF;
+        v_model_id := sift._model_id(v_tenant_id, model);
     END IF;
 
     SELECT d.value ->> 'key' INTO v_bad

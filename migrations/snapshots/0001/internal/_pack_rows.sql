@@ -41,28 +41,12 @@ BEGIN
         RETURN 0;
     END IF;
 
-    INSERT INTO sift.packed_chunks AS k (tenant_id, chunks, first_chunk_id, last_chunk_id, chunk_ids)
-    VALUES (v_tenant_id, cardinality(v_ids), v_ids[1], v_ids[cardinality(v_ids)], v_ids)
-    RETURNING k.block_no INTO v_block_no;
-    WITH blocks AS (
-        INSERT INTO sift.posting_blocks AS b (tenant_id, df, block_no, max_tf, min_doc_length, min_length_2, min_length_3, min_length_5,
-                                              term, postings)
-        SELECT v_tenant_id, count(*), v_block_no, max(p.tf), min(p.doc_length),
-               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 2), 32767), coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 3), 32767),
-               coalesce(min(p.doc_length) FILTER (WHERE p.tf >= 5), 32767), p.term,
-               array_agg((p.chunk_id << 23) | (p.doc_length::bigint << 8) | p.tf ORDER BY p.chunk_id)
-        FROM (
-            SELECT o.term, o.chunk_id, count(*) AS tf, o.doc_length
-            FROM (SELECT c.chunk_id, c.doc_length, string_to_table(c.tokens, ' ') COLLATE "C" AS term
-                  FROM unnest(v_ids, v_tokens, v_lengths) AS c (chunk_id, tokens, doc_length)) AS o
-            GROUP BY o.chunk_id, o.term, o.doc_length
-        ) AS p
-        GROUP BY p.term
-        ORDER BY p.term
-        RETURNING b.term, b.df
-    )
+    v_block_no := sift._write_block(v_tenant_id, v_ids, v_tokens, v_lengths);
+    -- The rows were counted in term_stats; the block counts itself.
     INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
-    SELECT v_tenant_id, b.term, -b.df, 0, 2147483647 FROM blocks AS b;
+    SELECT v_tenant_id, b.term, -b.df, 0, 2147483647
+    FROM sift.posting_blocks AS b
+    WHERE b.tenant_id = v_tenant_id AND b.block_no = v_block_no;
     FOR v_index IN 1 .. cardinality(v_ids) LOOP
         DELETE FROM sift.chunk_terms AS w
         WHERE w.tenant_id = v_tenant_id AND w.term = ANY (string_to_array(v_tokens[v_index], ' ')) AND w.chunk_id = v_ids[v_index];

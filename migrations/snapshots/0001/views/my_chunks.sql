@@ -5,12 +5,7 @@ SELECT t.name AS tenant, d.key, d.title, c.chunk_id, c.ordinal, c.kind, pg_catal
 FROM sift.chunks AS c
 JOIN sift.documents AS d ON d.tenant_id = c.tenant_id AND d.document_id = c.document_id
 JOIN sift.tenants AS t ON t.tenant_id = c.tenant_id
-WHERE EXISTS (
-    SELECT FROM sift.access_lists AS a
-    JOIN sift.role_principals AS m ON m.tenant_id = a.tenant_id AND m.principal = ANY (a.principals)
-    JOIN pg_catalog.pg_roles AS r ON r.rolname = m.role_name
-    WHERE a.tenant_id = c.tenant_id AND a.access_list_id = c.access_list_id
-      AND pg_catalog.pg_has_role(current_user, r.oid, 'USAGE'));
+JOIN sift._my_access_lists AS l ON l.tenant_id = c.tenant_id AND l.access_list_id = c.access_list_id;
 COMMENT ON VIEW sift.my_chunks IS 'The chunks that the current database role may see, with the key and title of their document.';
 REVOKE ALL ON TABLE sift.my_chunks FROM PUBLIC;
 GRANT SELECT ON TABLE sift.my_chunks TO sift_reader;
