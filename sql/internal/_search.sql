@@ -108,8 +108,8 @@ BEGIN
             HINT = 'Leave it out for no cap.';
     END IF;
     v_rrf_k := coalesce(rrf_k, v_tenant.rrf_k);
-    IF NOT (v_rrf_k >= 0::double precision AND v_rrf_k < 'Infinity'::double precision) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite and not negative, not %s', v_rrf_k);
+    IF NOT (v_rrf_k >= 0::double precision AND v_rrf_k <= 1e100::double precision) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite, not negative and at most 1e100, not %s', v_rrf_k);
     END IF;
     IF v_min_score = 'NaN'::double precision OR v_max_distance = 'NaN'::double precision THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN';
@@ -120,12 +120,13 @@ BEGIN
     v_weights := coalesce(weights, ARRAY[
         coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
         coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
+    -- Weights that are neither 0 nor out of all proportion: a quotient too small for a double is an error to PostgreSQL, not 0.
     IF array_ndims(v_weights) IS DISTINCT FROM 1 OR cardinality(v_weights) <> 2
-       OR NOT coalesce(v_weights[1] >= 0::double precision AND v_weights[1] < 'Infinity'::double precision
-                       AND v_weights[2] >= 0::double precision AND v_weights[2] < 'Infinity'::double precision
+       OR NOT coalesce((v_weights[1] = 0::double precision OR v_weights[1] BETWEEN 1e-100::double precision AND 1e100::double precision)
+                       AND (v_weights[2] = 0::double precision OR v_weights[2] BETWEEN 1e-100::double precision AND 1e100::double precision)
                        AND v_weights[1] + v_weights[2] > 0::double precision, false) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('weights must be two finite numbers, lexical and dense, not negative and not both zero; not %s', v_weights),
+            MESSAGE = format('weights must be two finite numbers, lexical and dense, each 0 or between 1e-100 and 1e100, and not both zero; not %s', v_weights),
             HINT = 'For example weights => ''{1, 0.5}''.';
     END IF;
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;

@@ -252,9 +252,9 @@ def test_arguments_outside_their_domain_are_refused(store: psycopg.Connection) -
     refused(store, "PS002", "red", k=20, depth=10)
     refused(store, "PS002", "red", depth=10_001)
     refused(store, "PS002", "red", per_document=0)
-    for rrf_k in (nan, inf, -1.0):
+    for rrf_k in (nan, inf, -1.0, 1e308):
         refused(store, "PS002", "red", rrf_k=rrf_k)
-    for weights in ([nan, 1.0], [1.0, inf], [-1.0, 1.0], [0.0, 0.0], [1.0], [1.0, 1.0, 1.0], [None, 1.0], []):
+    for weights in ([5e-324, 1.0], [1e308, 1e308], [nan, 1.0], [1.0, inf], [-1.0, 1.0], [0.0, 0.0], [1.0], [1.0, 1.0, 1.0], [None, 1.0], []):
         refused(store, "PS002", "red", weights=weights)
     refused(store, "PS002", "red", min_score=nan)
     refused(store, "PS006", "red", model="unheard of")

@@ -60,7 +60,8 @@ def test_a_leg_of_weight_zero_takes_no_part() -> None:
     "options",
     [
         {"weights": [1]}, {"weights": [1, 1, 1]}, {"weights": [0, 0]}, {"weights": [-1, 1]},
-        {"weights": [math.nan, 1]}, {"weights": [math.inf, 1]},
+        {"weights": [5e-324, 1]}, {"weights": [1e308, 1]},
+        {"weights": [math.nan, 1]}, {"weights": [math.inf, 1]}, {"rrf_k": 1e308},
         {"rrf_k": -1}, {"rrf_k": math.nan}, {"rrf_k": math.inf}, {"depth": -1},
     ],
 )  # fmt: skip

@@ -9,7 +9,6 @@ order given, so that the database (``sift.search``) and this module give the sam
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,8 @@ from pgsift.domain.errors import InvalidArgument
 __all__ = ["RRF_K", "Fused", "cap_per_document", "collapse_identical", "fuse", "page"]
 
 RRF_K = 60.0
+# Beyond these a quotient may be too small or a sum too large for a double, which PostgreSQL refuses to round.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +41,23 @@ def fuse(
 ) -> list[Fused]:
     """Fuse rankings of chunk ids, each best first; score descending, then chunk id.
 
-    ``weights`` has one number per leg, finite and not negative and not all 0 (left out: 1 each); a leg of
-    weight 0 takes no part. ``rrf_k`` is finite and not negative. Of each leg the first ``depth`` ranks
+    ``weights`` has one number per leg, 0 or from 1e-100 to 1e100 and not all 0 (left out: 1 each); a leg of
+    weight 0 takes no part. ``rrf_k`` lies between 0 and 1e100. Of each leg the first ``depth`` ranks
     count, all where it is left out. :class:`InvalidArgument` for anything else, and for a chunk that stands
     twice in a leg.
     """
     shares = [1.0] * len(legs) if weights is None else [float(weight) for weight in weights]
     if len(shares) != len(legs):
         raise InvalidArgument(f"there are {len(legs)} legs and {len(shares)} weights")
-    if any(not (math.isfinite(weight) and weight >= 0) for weight in shares) or (shares and not any(shares)):
+    if any(not (weight == 0 or SMALLEST <= weight <= LARGEST) for weight in shares) or (
+        shares and not any(shares)
+    ):
         raise InvalidArgument(
-            f"weights must be finite, not negative and not all zero; not {list(weights or ())}"
+            f"weights must be 0 or between {SMALLEST} and {LARGEST}, and not all zero;"
+            f" not {list(weights or ())}"
         )
-    if not (math.isfinite(rrf_k) and rrf_k >= 0):
-        raise InvalidArgument(f"rrf_k must be finite and not negative, not {rrf_k}")
+    if not 0 <= rrf_k <= LARGEST:
+        raise InvalidArgument(f"rrf_k must lie between 0 and {LARGEST}, not {rrf_k}")
     if depth is not None and depth < 0:
         raise InvalidArgument(f"depth must not be negative, not {depth}")
     scores: dict[int, float] = {}
