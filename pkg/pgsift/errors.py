@@ -145,7 +145,8 @@ def from_psycopg(error: psycopg.Error) -> PgsiftError | None:
         return _BY_SQLSTATE[state](message, hint=hint, sqlstate=state)
     if state == "42501":
         return NotPermitted(
-            message, hint=hint or "Ask an administrator for one of the roles sift_reader, sift_app or sift_writer.",
+            message,
+            hint=hint or "Ask an administrator for one of the roles sift_reader, sift_app or sift_writer.",
             sqlstate=state,
         )
     if state == "3F000" or (state in ("42883", "42P01") and "sift." in message):

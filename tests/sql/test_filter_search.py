@@ -1,7 +1,5 @@
 """Filters where they act: inside both legs, on ranks and never on scores."""
 
-# ruff: noqa: E501 (SQL)
-
 from __future__ import annotations
 
 import json

@@ -1,7 +1,5 @@
 """What each operator means for each kind of value: every operator with every literal on every value."""
 
-# ruff: noqa: E501 (tables of cases, one a line)
-
 from __future__ import annotations
 
 import json

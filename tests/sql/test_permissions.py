@@ -43,8 +43,9 @@ def keys(connection: psycopg.Connection, principals: list[str] | None, tenant: s
 
 
 @pytest.mark.parametrize("role", ["sift_app", "sift_writer", "sift_owner"])
+@pytest.mark.usefixtures("store")
 def test_trusted_roles_see_what_the_principals_see(
-    store: psycopg.Connection, dsn: str, make_login: Callable[..., str], role: str
+    dsn: str, make_login: Callable[..., str], role: str
 ) -> None:
     with psycopg.connect(make_login(dsn, role), autocommit=True) as connection:
         assert keys(connection, ["public"]) == ["open"]
@@ -57,8 +58,9 @@ def test_trusted_roles_see_what_the_principals_see(
         assert keys(connection, ["public"], tenant="other") == ["theirs"]
 
 
+@pytest.mark.usefixtures("store")
 def test_documents_without_a_list_are_seen_by_writers_alone(
-    store: psycopg.Connection, dsn: str, make_login: Callable[..., str]
+    dsn: str, make_login: Callable[..., str]
 ) -> None:
     with psycopg.connect(make_login(dsn, "sift_writer"), autocommit=True) as connection:
         assert keys(connection, ["sift:writer"]) == ["default", "eng", "hr", "nobody", "open"]
@@ -129,8 +131,9 @@ def test_a_reader_inherits_what_a_group_role_is_mapped_to(
         assert keys(connection, None) == ["eng"]
 
 
+@pytest.mark.usefixtures("store")
 def test_set_role_acts_as_the_role_that_was_set(
-    store: psycopg.Connection, dsn: str, make_login: Callable[..., str]
+    dsn: str, make_login: Callable[..., str]
 ) -> None:
     """An application's login that becomes a reader is a reader, whatever it was."""
     login = make_login(dsn, "sift_app", "sift_reader")
@@ -170,8 +173,9 @@ def test_row_level_security_stands_behind_a_grant_made_by_mistake(
         store.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA sift FROM {}").format(name))
 
 
+@pytest.mark.usefixtures("store")
 def test_readers_and_applications_cannot_write(
-    store: psycopg.Connection, dsn: str, make_login: Callable[..., str]
+    dsn: str, make_login: Callable[..., str]
 ) -> None:
     for role in ("sift_reader", "sift_app"):
         with psycopg.connect(make_login(dsn, role), autocommit=True) as connection:
