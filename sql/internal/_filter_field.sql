@@ -36,7 +36,7 @@ BEGIN
         WHEN field IN ('section') THEN
             field_type := 'texts'; column_name := 'c.section_path'; may_be_null := false;
         WHEN field LIKE 'metadata.%' THEN
-            IF substr(field, 10) !~ ('^' || c_step || '(?:\.' || c_step || ')*$') THEN
+            IF substr(field, 10) !~ ('^' || c_step || E'(?:\\.' || c_step || ')*$') THEN
                 RAISE EXCEPTION USING ERRCODE = 'PS004',
                     MESSAGE = format('filter field "%s" is not a path', v_name),
                     HINT = 'Steps are separated by single dots: metadata.a.b; one with a dot or a quote in it is quoted: metadata."a.b".';

@@ -5,8 +5,8 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_part  text[] := regexp_match(literal,
-        '^([0-9]{4})-([0-9]{2})-([0-9]{2})'
-        '(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?(?:[Zz]|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?$');
+        E'^([0-9]{4})-([0-9]{2})-([0-9]{2})'
+        '(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\\.([0-9]{1,6}))?)?(?:[Zz]|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?$');
     v_year  integer := v_part[1];
     v_month integer := v_part[2];
     v_day   integer := v_part[3];

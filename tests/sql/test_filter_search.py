@@ -127,3 +127,42 @@ def test_hostile_literals_find_what_they_equal(store: psycopg.Connection, text: 
         ):
             assert [row[0] for row in run(store, leg, filter)] == ["hostile"]
         assert "hostile" not in [row[0] for row in run(store, leg, {"metadata.x": {"$ne": text}})]
+
+
+HOSTILE_SETTINGS = {
+    "standard_conforming_strings": "off",
+    "escape_string_warning": "off",
+    "array_nulls": "off",
+    "transform_null_equals": "on",
+    "extra_float_digits": "-15",
+    "DateStyle": "German, DMY",
+    "IntervalStyle": "sql_standard",
+    "TimeZone": "Pacific/Kiritimati",
+    "bytea_output": "escape",
+    "quote_all_identifiers": "on",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_indexscan": "off",
+    "enable_hashjoin": "off",
+    "jit": "off",
+    "work_mem": "64kB",
+}
+
+
+@pytest.mark.parametrize("leg", LEGS)
+def test_no_setting_of_the_session_changes_an_answer(store: psycopg.Connection, leg: str) -> None:
+    filters: list[Any] = [
+        None,
+        {"metadata.n": {"$gte": 3, "$lt": 30.5}, "metadata.tags": {"$in": ["even", 7]}},
+        {"section": "Part 2", "kind": {"$ne": "table"}},
+        {"observed_at": {"$gt": "2020-01-02T03:04:05.678901+01:00"}},
+        {'metadata."n"': {"$exists": True}},
+    ]
+    want = [run(store, leg, each) for each in filters]
+    assert all(want), "every filter must leave something to compare"
+    for name, value in HOSTILE_SETTINGS.items():
+        store.execute("SELECT set_config(%s, %s, true)", (name, value))
+    # Numbers come in text form from this connection: what the setting does to their output is not the answer.
+    store.execute("SET LOCAL extra_float_digits = 1")
+    assert [run(store, leg, each) for each in filters] == want
+    with pytest.raises(psycopg.Error, match="is not a path"), store.transaction():
+        run(store, leg, {"metadata.a..b": 1})

@@ -173,6 +173,16 @@ def test_no_numeric_literal_makes_arithmetic_numeric(path: Path) -> None:
     assert bare == []
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_no_string_depends_on_standard_conforming_strings(path: Path) -> None:
+    # A body is parsed in the session of whoever calls it, so a backslash stands in E'…' only. A literal may be continued on the
+    # next line, and then keeps the kind of its beginning.
+    literal = r"'(?:[^']|'')*'"
+    code = re.sub(r"--[^\n]*(?=\n)", "", path.read_text())
+    plain = [m.group(0) for m in re.finditer(rf"(\bE)?{literal}(?:[ \t]*\n\s*{literal})*", code) if m.group(1) is None]
+    assert [text for text in plain if "\\" in text] == []
+
+
 def test_install_order_names_every_file() -> None:
     listed = [str(name) for name in _resources.install_order(SQL / "install.sql")]
     assert len(listed) == len(set(listed))
