@@ -9,7 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from pgsift_cli import db as db_commands
-from pgsift_cli import delete, documents, embed_queries, evaluate, ingest, models, search, stats, tenants
+from pgsift_cli import (
+    delete,
+    documents,
+    embed_queries,
+    evaluate,
+    ingest,
+    models,
+    query_terms,
+    search,
+    stats,
+    tenants,
+)
 from pgsift_cli import server as server_commands
 from pgsift_cli._common import Dsn, Globals, Home, Interrupted, Json, ReaderGone, TenantOption
 from pgsift_cli.output import failure
@@ -38,7 +49,7 @@ app = typer.Typer(
     epilog="\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items()),
 )
 
-for module in (ingest, search, delete, documents, stats, embed_queries, evaluate):
+for module in (ingest, search, query_terms, delete, documents, stats, embed_queries, evaluate):
     module.register(app)
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(models.app, name="models")

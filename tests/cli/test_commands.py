@@ -42,6 +42,14 @@ def test_ingest_then_search(cli: Cli, tmp_path: Path) -> None:
     assert len(lines) == 4 and lines[0].split("\t")[0] == "1"
 
 
+def test_query_terms_says_what_is_searched_for_and_what_is_not(cli: Cli) -> None:
+    found = cli("query-terms", "The winches and the winch", "--json")
+    assert found.code == 0 and [(t["term"], t["kept"]) for t in found.json if t["kept"]] == [("winch", True)]
+    assert ("the", "stopword") in [(t["term"], t["reason"]) for t in found.json]
+    lines = cli("query-terms", "the winch").out.splitlines()
+    assert lines == ["term\tsearched\treason", "the\tno\tstopword", "winch\tyes\t"]
+
+
 def test_search_is_public_unless_told(cli: Cli, put: Callable[..., None]) -> None:
     put({"key": "open", "text": "winch A"}, {"key": "closed", "text": "winch B", "acl": ["group:hr"]})
 
