@@ -11,7 +11,7 @@ READY_DEV := $(VENV)/.ready-dev-$(SUM)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow lint format bench docs snapshot snapshot-check revision freeze build check clean
+.PHONY: help venv demo test test-slow stress lint format bench docs snapshot snapshot-check revision freeze build check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -38,6 +38,9 @@ test: $(READY_DEV)  ## all tests but the slow ones; ARGS="tests/sql -k search" s
 
 test-slow: $(READY_DEV)  ## the slow tests
 	$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+stress: $(READY_DEV)  ## load and failure at length, with figures; STRESS_SECONDS=180
+	$(BIN)/python -m pytest -q -s -m stress tests/stress $(ARGS)
 
 lint: $(READY_DEV)  ## ruff and mypy
 	$(BIN)/ruff check .
