@@ -103,7 +103,8 @@ BEGIN
     INTO v_batch
     FROM jsonb_array_elements(documents) AS d (value);
 
-    -- New keys. A key that another transaction is inserting is waited for, in the order of keys.
+    -- New keys are inserted, those that are there are locked, both in one pass in the order of keys: whoever writes, deletes or moves the same
+    -- documents waits at the first they share, and no key can vanish between the two. The condition is never true, so that nothing is updated.
     WITH created AS (
         INSERT INTO sift.documents AS d (tenant_id, key, version, title, source_uri, source_version, metadata, content_hash, parser,
                                          chunker, language, license, observed_at, valid_from, valid_to, access_list_id, length, run_id,
@@ -115,20 +116,13 @@ BEGIN
                  chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
                  list bigint, length integer)
         ORDER BY n.key COLLATE "C"
-        ON CONFLICT ON CONSTRAINT documents_key_key DO NOTHING
+        ON CONFLICT ON CONSTRAINT documents_key_key DO UPDATE SET title = excluded.title WHERE false
         RETURNING d.key, d.document_id
     )
     SELECT coalesce(jsonb_object_agg(r.key, jsonb_build_array('created', r.document_id, 1)), '{}'::jsonb) INTO v_created FROM created AS r;
 
-    -- Keys that are there: locked in the order of keys, compared, and sorted into replaced, updated and unchanged.
+    -- Keys that are there: compared, and sorted into replaced, updated and unchanged.
     IF (SELECT count(*) FROM jsonb_object_keys(v_created)) < jsonb_array_length(v_batch) THEN
-        PERFORM d.document_id
-        FROM sift.documents AS d
-        WHERE d.tenant_id = v_tenant_id
-          AND d.key = ANY (ARRAY(SELECT n.value ->> 'key' FROM jsonb_array_elements(v_batch) AS n (value)
-                                 WHERE NOT v_created ? (n.value ->> 'key')))
-        ORDER BY d.key COLLATE "C"
-        FOR UPDATE;
         SELECT coalesce(jsonb_object_agg(d.key, jsonb_build_array(
                    CASE WHEN d.content_hash <> decode(n.value ->> 'content_hash', 'hex')
                              OR d.title IS DISTINCT FROM n.value ->> 'title' THEN 'replaced'
@@ -149,11 +143,6 @@ BEGIN
         WHERE NOT v_created ? (n.value ->> 'key');
     END IF;
     v_actions := v_created || coalesce(v_existing, '{}'::jsonb);
-    IF (SELECT count(*) FROM jsonb_object_keys(v_actions)) < jsonb_array_length(v_batch) THEN
-        RAISE EXCEPTION USING ERRCODE = '40001',
-            MESSAGE = 'a document of the batch was deleted while it was being replaced',
-            HINT = 'Run the batch again.';
-    END IF;
 
     SELECT array_agg((a.value ->> 1)::bigint) INTO v_replaced FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'replaced';
     IF v_replaced IS NOT NULL THEN
