@@ -111,6 +111,8 @@ def search(
       pgsift search "pump" --filter "metadata.year >= 2020 AND kind = 'table'"
       pgsift search "pump" --mode lexical --json
     """
+    from pgsift.embed import reads
+
     who = principals(as_, all_, mapped)
     conditions, pair = _filter(filter), _weights(weights)
     with session.store() as store:
@@ -130,7 +132,7 @@ def search(
             min_score=min_score,
             max_distance=max_distance,
         )
-        if remember and model is not None:
+        if remember and model is not None and (mode is Mode.dense or reads(model, query)):
             store.cache_query_embedding(session.tenant, query, embedder=model)
     if session.json:
         session.out.document(result)

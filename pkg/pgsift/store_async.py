@@ -20,7 +20,7 @@ from pgsift import _calls
 from pgsift._calls import Call
 from pgsift._concurrency import run_in_thread
 from pgsift._ingest_async import AsyncIngest
-from pgsift.embed import Embedder, is_embeddable
+from pgsift.embed import Embedder, is_embeddable, reads
 from pgsift.errors import InvalidArgument, SchemaVersionMismatch, ServerUnavailable, UnknownTenant, translated
 from pgsift.ingest.chunker import DEFAULT_TARGET
 from pgsift.ingest.sources import Source
@@ -497,18 +497,20 @@ class AsyncStore:
         ``principals`` are the names the person has (``user:1042``, ``group:hr``, ``public``), exactly as
         given; none sees nothing, and a database role that is mapped to principals leaves them out. ``filter``
         is a mapping (``{"metadata.year": {"$gte": 2020}}``) or an expression in SQL syntax (``"metadata.year
-        >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder, else taken from
-        the database's cache; without one the text alone is searched, and ``warnings`` say so. With
-        ``report_terms``, or where nothing was found, the warnings also name the words that were left out of
-        the query, at the price of a second call.
+        >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder (where its
+        model reads the query's script), else taken from the database's cache; without one the text alone is
+        searched, and ``warnings`` say so. With ``report_terms``, or where nothing was found, the warnings
+        also name the words that were left out of the query, at the price of a second call.
         """
         chosen = embedder or self.embedder
+        unread = mode == "hybrid" and bool(query) and not reads(chosen, query or "")
         if (
             query_embedding is None
             and chosen is not None
             and mode != "lexical"
             and query
             and is_embeddable(query)
+            and not unread
         ):
             query_embedding = await run_in_thread(chosen.embed_query, _calls.text(query))
             model = model or chosen.name
@@ -529,7 +531,7 @@ class AsyncStore:
             min_score=min_score,
             max_distance=max_distance,
         )
-        return await self._search(call, tenant, query, mode, report_terms)
+        return await self._search(call, tenant, query, mode, report_terms, unread)
 
     async def lexical_search(
         self,
@@ -596,12 +598,19 @@ class AsyncStore:
         return await self._all(_calls.query_terms(tenant, query))
 
     async def _search(
-        self, call: Call[Hit], tenant: str, query: str | None, mode: str, report_terms: bool
+        self,
+        call: Call[Hit],
+        tenant: str,
+        query: str | None,
+        mode: str,
+        report_terms: bool,
+        unread: bool = False,
     ) -> SearchResult:
         hits = await self._all(call)
         warnings = []
         if mode == "hybrid" and hits and hits[0].legs == "lexical":
-            warnings.append("searched by words alone: the query has no vector, neither given nor cached")
+            reason = "the model does not read its script" if unread else "neither given nor cached"
+            warnings.append(f"searched by words alone: the query has no vector, {reason}")
         if mode == "hybrid" and hits and hits[0].legs == "dense":
             warnings.append("searched by vectors alone: no word of the query can be searched for")
         if query and mode != "dense" and (report_terms or not hits):

@@ -390,6 +390,28 @@ class Letters:
         return [float(1 + text.count(letter)) for letter in "abcd"]
 
 
+class LatinLetters(Letters):
+    scripts = frozenset({"LATIN"})
+
+
+def test_a_model_takes_no_part_in_queries_of_a_script_it_does_not_read(store: Any) -> None:
+    embedder = LatinLetters()
+    documents = [Document("zh", "红海早过了，船在印度洋面上开驶着"), Document("en", "abcd")]
+    store.ingest("t", documents, embedder=embedder)
+
+    def search(query: str, mode: str = "hybrid") -> Any:
+        return store.search("t", query, principals=PUBLIC, mode=mode, embedder=embedder)
+
+    found = search("印度洋 abc")
+    assert (found.legs, found[0].key) == ("lexical+dense", "zh")
+    found = search("印度洋")
+    assert (found.legs, [hit.key for hit in found]) == ("lexical", ["zh"])
+    assert found.warnings == (
+        "searched by words alone: the query has no vector, the model does not read its script",
+    )
+    assert len(search("印度洋", "dense")) == 2, "asked for by name, vectors answer"
+
+
 def test_ingest_embeds_once(store: Any) -> None:
     embedder = Letters()
     documents = [Document("a", "aaa", title="Tee"), Document("b", "bbb"), Document("copy", "bbb")]

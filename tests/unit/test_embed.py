@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pgsift.embed import Embedder, embedding_text, is_embeddable, load_embedder
+from pgsift.embed import Embedder, embedding_text, is_embeddable, load_embedder, reads
 from pgsift.embed import onnx as onnx_module
 from pgsift.embed._base import BaseEmbedder, checked_vectors, without_surrogates
 from pgsift.errors import InvalidArgument, InvalidVector, MissingExtra, ModelUnavailable
@@ -208,6 +208,35 @@ class TestChecks:
 
     def test_no_texts(self) -> None:
         assert self.Wrong(None).embed_documents([]).shape == (0, 3)
+
+
+class TestReads:
+    class Latin:
+        scripts = frozenset({"LATIN"})
+
+    @pytest.mark.parametrize(
+        ("text", "read"),
+        [
+            ("pump", True),
+            ("Größe ﬁn ＡＢＣ", True),
+            ("β-catenin in Wnt signalling", True),
+            ("2024-01 🚢 + ?", True),
+            ("", True),
+            ("印度洋", False),
+            ("насос", False),
+            ("نظام التشغيل", False),
+            ("船 docker", True),
+            ("船舶用のポンプ pump", False),
+        ],
+    )
+    def test_most_letters_decide(self, text: str, read: bool) -> None:
+        assert reads(self.Latin(), text) is read
+
+    def test_a_model_that_does_not_tell_reads_everything(self) -> None:
+        assert reads(object(), "印度洋") and reads(None, "印度洋")
+
+    def test_the_default_model_reads_latin_letters(self) -> None:
+        assert getattr(load_embedder("minilm"), "scripts", None) == {"LATIN"}
 
 
 @needs_minilm

@@ -29,7 +29,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from pgsift.embed._base import Embedder, Metric, is_embeddable
+from pgsift.embed._base import Embedder, Metric, is_embeddable, reads
 from pgsift.errors import InvalidArgument
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "embedding_text",
     "is_embeddable",
     "load_embedder",
+    "reads",
 ]
 
 DEFAULT_EMBEDDER = "minilm"

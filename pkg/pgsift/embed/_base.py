@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
@@ -69,11 +70,13 @@ class BaseEmbedder:
     """Shared half of the adapters: they fill in the attributes and :meth:`_encode`.
 
     ``lexical_weight`` and ``dense_weight`` are the weights of the legs with which the model is registered:
-    measured on judged collections (docs/decisions/0005-default-weights.md), or 1 and 1.
+    measured on judged collections (docs/decisions/0005-default-weights.md), or 1 and 1. ``scripts`` are the
+    scripts the model was trained on, as Unicode's character names begin (``LATIN``); ``None`` is any.
     """
 
     lexical_weight: float = 1.0
     dense_weight: float = 1.0
+    scripts: frozenset[str] | None = None
 
     def __init__(
         self,
@@ -162,6 +165,20 @@ class BaseEmbedder:
 def is_embeddable(text: str | None) -> bool:
     """Whether a text has a vector at all: it holds at least one character that is not white space."""
     return text is not None and bool(text) and not text.isspace()
+
+
+def reads(embedder: object, text: str) -> bool:
+    """Whether the model was trained on what most letters of the text are written in.
+
+    The vectors of other texts are as good as random, and fusing their ranking in would spoil a good lexical
+    one. A text without letters, and a model that does not tell its ``scripts``, read as fine.
+    """
+    scripts: frozenset[str] | None = getattr(embedder, "scripts", None)
+    if scripts is None:
+        return True
+    letters = [c for c in unicodedata.normalize("NFKC", text) if c.isalpha()]
+    known = sum(unicodedata.name(c, "").partition(" ")[0] in scripts for c in letters)
+    return 2 * known >= len(letters)
 
 
 def without_surrogates(text: str) -> str:

@@ -236,7 +236,7 @@ def minilm(*, batch_size: int = 8, threads: int | None = None) -> OnnxEmbedder:
     ``minilm_data``. The bytes of both are hashed before they are used, and the hashed bytes are the ones
     loaded. Texts are cut after 256 tokens, as the model was trained.
     """
-    return OnnxEmbedder(
+    embedder = OnnxEmbedder(
         name="minilm",
         setting="minilm",
         source=_minilm_source,
@@ -253,6 +253,8 @@ def minilm(*, batch_size: int = 8, threads: int | None = None) -> OnnxEmbedder:
         batch_size=batch_size,
         threads=threads,
     )
+    embedder.scripts = frozenset({"LATIN"})
+    return embedder
 
 
 def folder(

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgsift.embed import Embedder, load_embedder
+from pgsift.embed import Embedder, load_embedder, reads
 from pgsift.errors import InvalidArgument, NothingToSearch
 from pgsift.evaluate._store import ScratchTenant
 from pgsift.evaluate.collection import Collection, CollectionDocument, load_collection
@@ -104,7 +104,9 @@ def evaluate(
                         text,
                         k=k,
                         mode=mode,
-                        vector=vectors.get(key) if mode != "lexical" else None,
+                        vector=vectors[key]
+                        if mode == "dense" or (mode == "hybrid" and reads(embedder, text))
+                        else None,
                         weights=weights,
                         depth=depth,
                         rrf_k=rrf_k,
