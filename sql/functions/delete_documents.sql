@@ -20,7 +20,7 @@ BEGIN
         FOR UPDATE
     ) AS l;
     IF v_ids IS NOT NULL THEN
-        PERFORM sift._remove_documents(v_tenant_id, v_ids);
+        PERFORM sift._remove_documents(v_tenant_id, v_ids, true);
         INSERT INTO sift.document_versions AS h (tenant_id, document_id, version, key, event, title, source_uri, source_version,
                                                  content_hash, parser, chunker, reason, changed_by, changed_at)
         SELECT d.tenant_id, d.document_id, d.version + 1, d.key, 'deleted', d.title, d.source_uri, d.source_version, d.content_hash,

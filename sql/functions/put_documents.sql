@@ -3,8 +3,8 @@
 -- documents is a JSON array of objects with the members
 --   key              required; the stable name
 --   title, source_uri, source_version, language, license, parser, chunker, metadata {}, observed_at, valid_from, valid_to
---   acl              array of principals; []: nobody but writers; left out: what the document has, or for a new one the
---                    tenant's default
+--   acl              array of principals, or {"allow": [], "deny": []}; []: nobody but writers; left out: what the document has,
+--                    or for a new one what its key's prefix gets (sift.set_access), else the tenant's default
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
 --   chunks           array of {body, kind, section [], page, start, end, tokens, embedding [], embedding_hash, entities []}
@@ -62,13 +62,17 @@ BEGIN
     WHERE jsonb_typeof(d.value) <> 'object' OR coalesce(d.value ->> 'key', '') = '' OR octet_length(d.value ->> 'key') > 2000
         OR coalesce(jsonb_typeof(d.value -> 'metadata'), 'object') NOT IN ('object', 'null')
         OR coalesce(jsonb_typeof(d.value -> 'chunks'), 'array') NOT IN ('array', 'null')
-        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'null')
+        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'object', 'null')
+        OR (jsonb_typeof(d.value -> 'acl') = 'object'
+            AND ((d.value -> 'acl') - '{allow,deny}'::text[] <> '{}'::jsonb
+                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'allow'), 'array') <> 'array'
+                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'deny'), 'array') <> 'array'))
         OR coalesce(d.value ->> 'content_hash', repeat('0', 64)) !~ '^[0-9a-fA-F]{64}$'
     LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PS012',
             MESSAGE = format('the document %s is malformed', coalesce(to_json(left(v_bad, 200))::text, 'without a key')),
-            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl.';
+            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl; acl may be {"allow": [], "deny": []} too.';
     END IF;
     SELECT d.value ->> 'key' INTO v_bad
     FROM jsonb_array_elements(documents) AS d (value)
@@ -81,19 +85,12 @@ BEGIN
             HINT = 'Put the two versions in two calls.';
     END IF;
 
-    -- One access list per distinct set of the batch, by the set's JSON text; 'null' stands for the tenant's default.
-    SELECT coalesce(jsonb_object_agg(s.acl, s.list), '{}'::jsonb) INTO v_lists
-    FROM (
-        SELECT a.acl::text AS acl,
-               CASE WHEN jsonb_typeof(a.acl) = 'null' THEN v_tenant.default_access_list_id
-                    ELSE sift._access_list(v_tenant_id, ARRAY(SELECT p.name FROM jsonb_array_elements_text(a.acl) AS p (name))) END AS list
-        FROM (SELECT DISTINCT coalesce(d.value -> 'acl', 'null'::jsonb) AS acl FROM jsonb_array_elements(documents) AS d (value)) AS a
-    ) AS s;
+    v_lists := sift._document_lists(v_tenant_id, documents);
 
     -- Everything of a document but its chunks, with defaults filled in, so that what follows reads one shape.
     SELECT coalesce(jsonb_agg(d.value - 'chunks' - 'text' || jsonb_build_object(
                'metadata', CASE WHEN jsonb_typeof(d.value -> 'metadata') = 'object' THEN d.value -> 'metadata' ELSE '{}'::jsonb END,
-               'list', v_lists -> (coalesce(d.value -> 'acl', 'null'::jsonb))::text,
+               'list', v_lists -> (d.value ->> 'key'),
                'length', coalesce((d.value ->> 'length')::integer, char_length(d.value ->> 'text'),
                                   (SELECT max(coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body')))
                                    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
@@ -127,7 +124,7 @@ BEGIN
                    CASE WHEN d.content_hash <> decode(n.value ->> 'content_hash', 'hex')
                              OR d.title IS DISTINCT FROM n.value ->> 'title' THEN 'replaced'
                         WHEN (n.value ? 'metadata' AND d.metadata <> n.value -> 'metadata')
-                             OR (jsonb_typeof(n.value -> 'acl') = 'array' AND d.access_list_id <> (n.value ->> 'list')::bigint)
+                             OR (jsonb_typeof(n.value -> 'acl') <> 'null' AND d.access_list_id <> (n.value ->> 'list')::bigint)
                              OR d.source_uri IS DISTINCT FROM n.value ->> 'source_uri'
                              OR d.source_version IS DISTINCT FROM n.value ->> 'source_version'
                              OR d.license IS DISTINCT FROM n.value ->> 'license'
@@ -146,13 +143,13 @@ BEGIN
 
     SELECT array_agg((a.value ->> 1)::bigint) INTO v_replaced FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'replaced';
     IF v_replaced IS NOT NULL THEN
-        PERFORM sift._remove_documents(v_tenant_id, v_replaced);
+        PERFORM sift._remove_documents(v_tenant_id, v_replaced, false);
     END IF;
     IF coalesce(v_existing, '{}'::jsonb) <> '{}'::jsonb THEN
         -- The list moves first, while the old chunks of an updated document still stand under the old one.
         PERFORM sift._move_access(v_tenant_id, (v_actions -> (n.value ->> 'key') ->> 1)::bigint, (n.value ->> 'list')::bigint)
         FROM jsonb_array_elements(v_batch) AS n (value)
-        WHERE v_existing -> (n.value ->> 'key') ->> 0 IN ('replaced', 'updated') AND jsonb_typeof(n.value -> 'acl') = 'array';
+        WHERE v_existing -> (n.value ->> 'key') ->> 0 IN ('replaced', 'updated') AND jsonb_typeof(n.value -> 'acl') <> 'null';
         UPDATE sift.documents AS d
         SET version = d.version + CASE WHEN v_existing -> d.key ->> 0 = 'replaced' THEN 1 ELSE 0 END,
             title = n.title, source_uri = n.source_uri, source_version = n.source_version, metadata = n.metadata,
