@@ -10,7 +10,7 @@ DECLARE
     v_stems     text[];
 BEGIN
     SELECT t.analyzer INTO v_analyzer FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
-    v_words := CASE WHEN v_analyzer = 'identifiers' THEN sift._identifier_words(query, true) ELSE sift._words(query) END;
+    v_words := CASE WHEN v_analyzer = 'identifiers' THEN sift._identifier_words(query, true) ELSE sift._words(query, true) END;
     v_words := ARRAY(
         SELECT CASE WHEN octet_length(w.word) > 256 THEN sift._cut_token(w.word) || '…' ELSE w.word END
         FROM unnest(v_words) WITH ORDINALITY AS w(word, position)

@@ -36,7 +36,7 @@ BEGIN
         END IF;
     END LOOP;
     IF v_text ~ ('[' || sift._analyzer_table('unspaced') || ']') THEN
-        v_words := sift._split_words(v_words);
+        v_words := sift._split_words(v_words, query);
     END IF;
     RETURN string_to_array(sift._casefold(array_to_string(v_words, ' ')), ' ');
 END

@@ -1,4 +1,5 @@
--- The tokens of a text, in order, repeats included. For a query, "identifiers" leaves out the words of dotted numbers.
+-- The tokens of a text, in order, repeats included. For a query the single characters of
+-- longer runs of scripts written without spaces are left out, and by "identifiers" the words of dotted numbers.
 CREATE OR REPLACE FUNCTION sift._tokens(analyzer text, text text, query boolean) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -9,7 +10,7 @@ BEGIN
     IF analyzer = 'identifiers' THEN
         v_words := sift._identifier_words(text, query);
     ELSIF analyzer IN ('standard', 'english') THEN
-        v_words := sift._words(text);
+        v_words := sift._words(text, query);
     ELSE
         PERFORM sift.analyzer_fingerprint(analyzer);  -- says so
     END IF;

@@ -1,5 +1,5 @@
 -- Steps 1 to 3 of the analyzer "standard": what may become a token. Empty words may be among the result.
-CREATE OR REPLACE FUNCTION sift._words(text text) RETURNS text[]
+CREATE OR REPLACE FUNCTION sift._words(text text, query boolean) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -25,8 +25,8 @@ BEGIN
             '[' || sift._analyzer_table('unspaced') || '][' || sift._analyzer_table('unspaced') || sift._analyzer_table('mark') || ']*'
             '|[^' || sift._analyzer_table('unspaced') || ' ]+', 'g') WITH ORDINALITY AS m(match, position)
         ORDER BY m.position
-    ));
+    ), query);
 END
 $$;
-COMMENT ON FUNCTION sift._words(text) IS 'Folded words of a text before stopwords and short words are dropped.';
-REVOKE ALL ON FUNCTION sift._words(text) FROM PUBLIC;
+COMMENT ON FUNCTION sift._words(text, boolean) IS 'Folded words of a text before stopwords and short words are dropped.';
+REVOKE ALL ON FUNCTION sift._words(text, boolean) FROM PUBLIC;

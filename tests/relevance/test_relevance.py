@@ -56,7 +56,8 @@ def test_bm25_in_memory(name: str, analyzer: str) -> None:
     from pgsift.evaluate.memory import lexical_run
 
     collection = read(name)
-    scores = score_run(collection.qrels, lexical_run(collection, get_analyzer(analyzer).tokenize))
+    terms = get_analyzer(analyzer)
+    scores = score_run(collection.qrels, lexical_run(collection, terms.tokenize, terms.query_terms))
     check(
         name,
         analyzer,

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
+from pgsift.domain.analyzer import get_analyzer
+
 HINT = "standard, english, identifiers"
 
 
@@ -167,19 +169,36 @@ def test_identifiers_are_found_whole_and_by_their_parts(conn: psycopg.Connection
     assert found(conn, "10.0.0.1") == {"address"}
 
 
-def test_scripts_without_spaces_are_found(conn: psycopg.Connection) -> None:
-    tenant(conn, "standard")
-    documents = [
-        {"key": "zh", "text": "红海早过了，船在印度洋面上开驶着"},
-        {"key": "ja", "text": "今日は成語しりとりをした"},
-        {"key": "one", "text": "船"},
-        {"key": "tool", "text": "docker compose"},
+UNSPACED = {
+    "zh": "红海早过了，船在印度洋面上开驶着",
+    "ja": "今日は成語しりとりをした",
+    "one": "船",
+    "tool": "docker compose",
+}
+
+
+@pytest.mark.parametrize("by", ["database", "python"])
+@pytest.mark.parametrize("name", ["standard", "english", "identifiers"])
+def test_scripts_without_spaces_are_found(conn: psycopg.Connection, name: str, by: str) -> None:
+    tenant(conn, name)
+    analyzer = get_analyzer(name)
+    documents: list[dict[str, object]] = [
+        {"key": key, "text": text}
+        if by == "database"
+        else {"key": key, "chunks": [{"body": text, "tokens": " ".join(analyzer.tokenize(text))}]}
+        for key, text in UNSPACED.items()
     ]
-    conn.execute("SELECT sift.put_documents('t', %s::jsonb)", (json.dumps(documents),))
+    conn.execute(
+        "SELECT sift.put_documents('t', %s::jsonb, fingerprint => %s)",
+        (json.dumps(documents), analyzer.fingerprint if by == "python" else None),
+    )
     assert found(conn, "印度洋") == {"zh"}
+    assert found(conn, "船 docker") == {"zh", "one", "tool"}
     assert found(conn, "しりとり") == {"ja"}
-    assert found(conn, "船 docker") == {"one", "tool"}
+    # one character at the beginning, within and at the end of a run
+    assert found(conn, "红") == found(conn, "印") == found(conn, "着") == {"zh"}
     assert found(conn, "火星人") == set()
+    assert found(conn, "上海") == set()  # both characters are there, the word is not
     assert (
         found(conn, "dog,cat docker")
         == found(conn, "dog, cat docker")

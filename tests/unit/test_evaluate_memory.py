@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pgsift.domain.analyzer import get_analyzer
 from pgsift.errors import InvalidArgument
 from pgsift.evaluate import Collection, CollectionDocument
 from pgsift.evaluate.memory import MemoryIndex, dense_run, document_texts, fuse_runs, lexical_run
@@ -61,6 +62,16 @@ def test_a_repeated_query_term_counts_once() -> None:
     assert index.search("a a a", 10) == index.search("a", 10)
 
 
+def test_queries_have_terms_of_their_own() -> None:
+    texts = ["船在印度洋", "星", "火"]
+    standard = get_analyzer("standard")
+    index = MemoryIndex(texts, standard.tokenize, standard.query_terms)
+    assert [position for position, _ in index.search("船", 10)] == [0]
+    assert index.search("火星", 10) == []
+    one_for_both = MemoryIndex(texts, standard.tokenize)
+    assert {position for position, _ in one_for_both.search("火星", 10)} == {1, 2}
+
+
 def test_empty_corpora() -> None:
     assert MemoryIndex([], str.split).search("a", 10) == []
     assert MemoryIndex(["", ""], str.split).search("a", 10) == []
@@ -91,6 +102,7 @@ def collection() -> Collection:
 def test_lexical_run_takes_title_and_text(collection: Collection) -> None:
     assert lexical_run(collection, str.split) == {"q1": ["d2", "d1"], "q2": ["d1"]}
     assert lexical_run(collection, str.split, depth=1) == {"q1": ["d2"], "q2": ["d1"]}
+    assert lexical_run(collection, str.split, lambda _: []) == {"q1": [], "q2": []}
 
 
 def test_document_texts_leave_blank_ones_out(collection: Collection) -> None:

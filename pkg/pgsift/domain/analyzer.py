@@ -9,11 +9,15 @@ and applies the same patterns; both sides agree on every code point and on any t
        Unicode, so the interpreter's NFKC may be used; all else comes from the tables.
     2. Words are runs of letters, numbers and the combining marks of letters. A mark that follows anything but
        a letter or another mark of a letter separates.
-    3. Within them, runs of scripts written without spaces become overlapping pairs of code points, a mark
-       being a code point of its own; a run of one code point stays itself. A run may mix these scripts, and
+    3. Within them, runs of scripts written without spaces become their code points, each followed by the
+       overlapping pair that starts there; a mark is a code point of its own. A run may mix these scripts, and
        ends where another script begins: ``docker船`` is the word ``docker`` and a run.
-    4. Stopwords go, and words of one code point outside those runs. A word is cut at 256 bytes of UTF-8.
+    4. Stopwords go, and words of one code point that is not a letter or number of those scripts. A word is
+       cut at 256 bytes of UTF-8.
     5. Order and repeats are kept.
+
+    A *query* has of a run only the pairs, and of a run of one code point that: ``船`` finds ``船在印度洋``,
+    and ``火星`` does not find a text for the ``火`` in it.
 
 ``english``
     ``standard``, then the Porter2 stem of each token that consists of Latin letters.
@@ -60,7 +64,7 @@ __all__ = [
 ANALYZERS: tuple[str, ...] = ("standard", "english", "identifiers")
 
 # Raised whenever a rule below changes what any text becomes.
-_RULES_VERSION = 1
+_RULES_VERSION = 2
 
 MAX_TOKEN_BYTES = 256
 
@@ -195,11 +199,20 @@ def _fold(text: str) -> str:
     return _patterns().foldable.sub(lambda match: folds[match[0]], text)
 
 
-def _pairs(run: str) -> list[str]:
-    return [run] if len(run) == 1 else [a + b for a, b in pairwise(run)]
+def _split(run: str, query: bool) -> list[str]:
+    """The words of a run of scripts written without spaces."""
+    if len(run) == 1:
+        return [run]
+    pairs = [a + b for a, b in pairwise(run)]
+    if query:
+        return pairs
+    words = [""] * (2 * len(run) - 1)
+    words[::2] = run
+    words[1::2] = pairs
+    return words
 
 
-def _words(text: str) -> list[str]:
+def _words(text: str, query: bool) -> list[str]:
     """Steps 1 to 3: what may become a token of ``standard``."""
     patterns = _patterns()
     folded = patterns.separators.sub(" ", _fold(_normalize(text)))
@@ -209,7 +222,7 @@ def _words(text: str) -> list[str]:
     words: list[str] = []
     for run in patterns.runs.findall(folded):
         if patterns.unspaced.match(run):
-            words.extend(_pairs(run))
+            words.extend(_split(run, query))
         else:
             words.append(run)
     return words
@@ -261,7 +274,7 @@ def _identifier_words(text: str, query: bool) -> list[str]:
     words: list[str] = []
     for run in patterns.compounds.findall(text):
         if patterns.unspaced.match(run):
-            words.extend(_pairs(run))
+            words.extend(_split(run, query))
         elif patterns.compound.search(run):
             words.extend(_compound_words(run, query))
         else:
@@ -305,11 +318,7 @@ class Analyzer:
 
     def analyze(self, text: str) -> Analysis:
         """The tokens of a text to be indexed, and how many of them were cut."""
-        if self.name == "identifiers":
-            return self._finish(_identifier_words(text, query=False))
-        if text.isascii():  # the same by one pattern: it drops words of one character at once
-            return self._finish(_ASCII_WORD.findall(text.lower()))
-        return self._finish(_words(text))
+        return self._analyze(text, query=False)
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text to be indexed, in order, repeats included."""
@@ -318,14 +327,21 @@ class Analyzer:
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms to search for, in the order of their first occurrence.
 
-        They are the tokens of the text, save that ``identifiers`` leaves out the words of dotted numbers.
+        They are among the tokens of the text. Runs of scripts written without spaces are asked for by their
+        pairs alone, and ``identifiers`` leaves out the words of dotted numbers.
         """
+        return list(dict.fromkeys(self._analyze(text, query=True).tokens))
+
+    def _analyze(self, text: str, query: bool) -> Analysis:
         if self.name == "identifiers":
-            words = [
-                word for word in _identifier_words(text, query=True) if not word.startswith(_NUMBER_PART)
-            ]
-            return list(dict.fromkeys(self._finish(words).tokens))
-        return list(dict.fromkeys(self.tokenize(text)))
+            words = _identifier_words(text, query)
+            if query:
+                words = [word for word in words if not word.startswith(_NUMBER_PART)]
+        elif text.isascii():  # the same by one pattern: it drops words of one character at once
+            words = _ASCII_WORD.findall(text.lower())
+        else:
+            words = _words(text, query)
+        return self._finish(words)
 
     def _finish(self, words: list[str]) -> Analysis:
         """Step 4, and stems."""

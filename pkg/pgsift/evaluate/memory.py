@@ -27,11 +27,18 @@ class MemoryIndex:
     """An inverted index over texts, scored by BM25.
 
     ``search`` gives positions of texts, best first: score descending, then position ascending. Statistics go
-    over the texts with at least one term; ``k1`` and ``b`` are BM25's.
+    over the texts with at least one term; ``k1`` and ``b`` are BM25's. ``query_terms`` makes the terms of a
+    query, ``tokenize`` where it is None: an :class:`~pgsift.domain.analyzer.Analyzer` has one of each.
     """
 
     def __init__(
-        self, texts: Iterable[str], tokenize: Tokenize, *, k1: float = bm25.K1, b: float = bm25.B
+        self,
+        texts: Iterable[str],
+        tokenize: Tokenize,
+        query_terms: Tokenize | None = None,
+        *,
+        k1: float = bm25.K1,
+        b: float = bm25.B,
     ) -> None:
         import numpy as np
 
@@ -45,7 +52,7 @@ class MemoryIndex:
                 positions, frequencies = postings.setdefault(term, ([], []))
                 positions.append(position)
                 frequencies.append(count)
-        self._tokenize = tokenize
+        self._query_terms = query_terms or tokenize
         self._size = len(lengths)
         number = sum(1 for length in lengths if length)
         dl = np.array(lengths, dtype=np.float64)
@@ -63,7 +70,7 @@ class MemoryIndex:
         import numpy as np
 
         scores = np.zeros(self._size, dtype=np.float64)
-        terms = set(self._tokenize(query)) & self._df.keys()
+        terms = set(self._query_terms(query)) & self._df.keys()
         for term in bm25.term_order({term: self._df[term] for term in terms}):
             where, impact = self._impacts[term]
             scores[where] += impact
@@ -73,12 +80,18 @@ class MemoryIndex:
 
 
 def lexical_run(
-    collection: Collection, tokenize: Tokenize, *, depth: int = 100, k1: float = bm25.K1, b: float = bm25.B
+    collection: Collection,
+    tokenize: Tokenize,
+    query_terms: Tokenize | None = None,
+    *,
+    depth: int = 100,
+    k1: float = bm25.K1,
+    b: float = bm25.B,
 ) -> Runs:
-    """The first ``depth`` documents by BM25 for each judged query."""
+    """The first ``depth`` documents by BM25 for each judged query; the functions are those of an analyzer."""
     keys = [document.key for document in collection.documents]
     texts = (f"{document.title}\n{document.text}" for document in collection.documents)
-    index = MemoryIndex(texts, tokenize, k1=k1, b=b)
+    index = MemoryIndex(texts, tokenize, query_terms, k1=k1, b=b)
     return {
         query: [keys[position] for position, _ in index.search(text, depth)]
         for query, text in collection.judged_queries.items()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pgsift.domain.analyzer import get_analyzer
 from pgsift.embed import Embedder, load_embedder
 from pgsift.evaluate.collection import Collection, load_collection
 from pgsift.evaluate.memory import (
@@ -138,7 +139,7 @@ def embedded(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse, sweep, print."""
     options = _parser().parse_args(arguments)
-    analyzers = {name: _tokenizer(name) for name in options.analyzer}
+    analyzers = {name: get_analyzer(name) for name in options.analyzer}
     embedder = load_embedder(options.embedder)
     deepest = max(options.depth, *options.depths)
     print(f"embedder {embedder.identity}, rrf_k {options.rrf_k:g}, depth {options.depth}\n")
@@ -149,8 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{collection.name}: vectors in {time.perf_counter() - started:.1f} s", file=sys.stderr)
         dense = dense_run(documents, queries, depth=deepest)
         bootstrap = Bootstrap(list(collection.qrels), seed=0)
-        for name, tokenize in analyzers.items():
-            lexical = lexical_run(collection, tokenize, depth=deepest)
+        for name, analyzer in analyzers.items():
+            lexical = lexical_run(collection, analyzer.tokenize, analyzer.query_terms, depth=deepest)
             rows = sweep_weights(
                 collection,
                 _cut(lexical, options.depth),
@@ -190,12 +191,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--cache", type=Path, help="folder that keeps vectors between runs")
     return parser
-
-
-def _tokenizer(name: str) -> Callable[[str], Iterable[str]]:
-    from pgsift.domain.analyzer import get_analyzer
-
-    return get_analyzer(name).tokenize
 
 
 def _cut(runs: Runs, depth: int) -> Runs:

@@ -7,11 +7,11 @@ AS $$
 BEGIN
     CASE analyzer
         WHEN 'standard' THEN
-            RETURN '61001f84903a3365';
+            RETURN '218a09763df498da';
         WHEN 'english' THEN
-            RETURN '5a85fd84603c7049';
+            RETURN '3fc6b92ca0852934';
         WHEN 'identifiers' THEN
-            RETURN '81c52529ed937c4d';
+            RETURN 'f3fdeb7ba3fcfb58';
         ELSE
             RAISE EXCEPTION USING ERRCODE = 'PS010',
                 MESSAGE = CASE WHEN analyzer IS NULL THEN 'no analyzer was named'

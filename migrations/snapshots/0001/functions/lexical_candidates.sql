@@ -2,7 +2,7 @@
 --
 --   SELECT * FROM sift.lexical_candidates('acme', '{pump,cavitation}', principals => '{public}');
 --
--- terms are analyzed terms (sift.tokenize makes them). Ordered by the number of distinct terms a chunk holds, then by chunk_id.
+-- terms are analyzed terms (sift.query_terms makes them). Ordered by the number of distinct terms a chunk holds, then by chunk_id.
 -- For the k best by BM25 there is sift.lexical_search; this is for rankings of one's own.
 CREATE OR REPLACE FUNCTION sift.lexical_candidates(
     tenant     text,
