@@ -15,6 +15,8 @@
 \ir tables/documents.sql
 \ir tables/document_versions.sql
 \ir tables/chunks.sql
+\ir tables/chunk_history.sql
+\ir tables/vector_history.sql
 \ir tables/chunk_entities.sql
 \ir tables/chunk_terms.sql
 \ir tables/unpacked_chunks.sql
@@ -144,5 +146,11 @@
 \ir internal/_doctor_tables.sql
 \ir internal/_doctor_server.sql
 \ir functions/doctor.sql
+\ir internal/_repair_references.sql
+\ir internal/_repair_rows.sql
+\ir internal/_repair_block.sql
+\ir internal/_repair_terms.sql
+\ir internal/_repair_totals.sql
+\ir functions/repair.sql
 \ir stamp.sql
 \ir owner.sql

@@ -1,9 +1,8 @@
--- Packs postings: rows become blocks, small blocks become larger ones, and the postings of deleted chunks go. Results do not change,
+-- Packs postings: rows become blocks, small blocks become larger ones, and the postings of replaced chunks go. Results do not change,
 -- searches become faster and the store smaller. Safe at any time beside readers and writers, also several at once: what somebody
--- else holds is passed over. Ingest calls it when it pays; run in one transaction with a delete, and with purge, it leaves no trace of
--- what was deleted.
+-- else holds is passed over. Ingest calls it when it pays.
 --
---   purge  packs every chunk that can be packed, however few, and rewrites every block that holds a deleted chunk
+--   purge  packs every chunk that can be packed, however few, and rewrites every block that holds a replaced chunk
 --   steps  at most so many blocks are written per tenant; call again until packed and merged are 0
 CREATE OR REPLACE FUNCTION sift.pack_postings(tenant text DEFAULT NULL, purge boolean DEFAULT false, steps integer DEFAULT NULL)
 RETURNS TABLE (tenant_name text, packed bigint, merged bigint, purged bigint)
@@ -50,6 +49,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.pack_postings(text, boolean, integer) IS
-    'Packs the postings of one tenant, or of all, and drops those of deleted chunks: smaller and faster, the same results. Safe at any time.';
+    'Packs the postings of one tenant, or of all, and drops those of replaced chunks: smaller and faster, the same results. Safe at any time.';
 REVOKE ALL ON FUNCTION sift.pack_postings(text, boolean, integer) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.pack_postings(text, boolean, integer) TO sift_owner, sift_writer;

@@ -2,9 +2,10 @@
 --
 -- documents is a JSON array of objects with the members
 --   key              required; the stable name
---   title, source_uri, source_version, language, license, parser, chunker, metadata {}, observed_at, valid_from, valid_to
---   acl              array of principals; []: nobody but writers; left out: what the document has, or for a new one the
---                    tenant's default
+--   title, source_uri, source_version, language, license, classification, parser, chunker, metadata {}, observed_at, valid_from, valid_to,
+--   retain_until
+--   acl              array of principals, or {"allow": [], "deny": []}; []: nobody but writers; left out: what the document has,
+--                    or for a new one what its key's prefix gets (sift.set_access), else the tenant's default
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
 --   chunks           array of {body, kind, section [], page, start, end, tokens, embedding [], embedding_hash, entities []}
@@ -38,6 +39,7 @@ DECLARE
     v_existing   jsonb;
     v_actions    jsonb := '{}'::jsonb;
     v_replaced   bigint[];
+    v_updated    bigint[];
     v_chunk_ids  bigint[];
     v_embed_ids  bigint[];
     v_embeddings text[];
@@ -62,13 +64,17 @@ BEGIN
     WHERE jsonb_typeof(d.value) <> 'object' OR coalesce(d.value ->> 'key', '') = '' OR octet_length(d.value ->> 'key') > 2000
         OR coalesce(jsonb_typeof(d.value -> 'metadata'), 'object') NOT IN ('object', 'null')
         OR coalesce(jsonb_typeof(d.value -> 'chunks'), 'array') NOT IN ('array', 'null')
-        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'null')
+        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'object', 'null')
+        OR (jsonb_typeof(d.value -> 'acl') = 'object'
+            AND ((d.value -> 'acl') - '{allow,deny}'::text[] <> '{}'::jsonb
+                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'allow'), 'array') <> 'array'
+                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'deny'), 'array') <> 'array'))
         OR coalesce(d.value ->> 'content_hash', repeat('0', 64)) !~ '^[0-9a-fA-F]{64}$'
     LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PS012',
             MESSAGE = format('the document %s is malformed', coalesce(to_json(left(v_bad, 200))::text, 'without a key')),
-            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl.';
+            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl; acl may be {"allow": [], "deny": []} too.';
     END IF;
     SELECT d.value ->> 'key' INTO v_bad
     FROM jsonb_array_elements(documents) AS d (value)
@@ -81,19 +87,12 @@ BEGIN
             HINT = 'Put the two versions in two calls.';
     END IF;
 
-    -- One access list per distinct set of the batch, by the set's JSON text; 'null' stands for the tenant's default.
-    SELECT coalesce(jsonb_object_agg(s.acl, s.list), '{}'::jsonb) INTO v_lists
-    FROM (
-        SELECT a.acl::text AS acl,
-               CASE WHEN jsonb_typeof(a.acl) = 'null' THEN v_tenant.default_access_list_id
-                    ELSE sift._access_list(v_tenant_id, ARRAY(SELECT p.name FROM jsonb_array_elements_text(a.acl) AS p (name))) END AS list
-        FROM (SELECT DISTINCT coalesce(d.value -> 'acl', 'null'::jsonb) AS acl FROM jsonb_array_elements(documents) AS d (value)) AS a
-    ) AS s;
+    v_lists := sift._document_lists(v_tenant_id, documents);
 
     -- Everything of a document but its chunks, with defaults filled in, so that what follows reads one shape.
     SELECT coalesce(jsonb_agg(d.value - 'chunks' - 'text' || jsonb_build_object(
                'metadata', CASE WHEN jsonb_typeof(d.value -> 'metadata') = 'object' THEN d.value -> 'metadata' ELSE '{}'::jsonb END,
-               'list', v_lists -> (coalesce(d.value -> 'acl', 'null'::jsonb))::text,
+               'list', v_lists -> (d.value ->> 'key'),
                'length', coalesce((d.value ->> 'length')::integer, char_length(d.value ->> 'text'),
                                   (SELECT max(coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body')))
                                    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
@@ -103,43 +102,43 @@ BEGIN
     INTO v_batch
     FROM jsonb_array_elements(documents) AS d (value);
 
-    -- New keys. A key that another transaction is inserting is waited for, in the order of keys.
+    -- New keys are inserted, those that are there are locked, both in one pass in the order of keys: whoever writes, deletes or moves the same
+    -- documents waits at the first they share, and no key can vanish between the two. The condition is never true, so that nothing is updated.
     WITH created AS (
         INSERT INTO sift.documents AS d (tenant_id, key, version, title, source_uri, source_version, metadata, content_hash, parser,
-                                         chunker, language, license, observed_at, valid_from, valid_to, access_list_id, length, run_id,
-                                         updated_at)
+                                         chunker, language, license, classification, observed_at, valid_from, valid_to, retain_until,
+                                         access_list_id, length, run_id, current_from, updated_at)
         SELECT v_tenant_id, n.key, 1, n.title, n.source_uri, n.source_version, n.metadata, decode(n.content_hash, 'hex'), n.parser,
-               n.chunker, n.language, n.license, coalesce(n.observed_at, v_now), n.valid_from, n.valid_to, n.list, n.length, v_run_id, v_now
+               n.chunker, n.language, n.license, n.classification, coalesce(n.observed_at, v_now), n.valid_from, n.valid_to, n.retain_until,
+               n.list, n.length, v_run_id, greatest(v_now, h.current_to), greatest(v_now, h.current_to)
         FROM jsonb_to_recordset(v_batch) AS n (
                  key text, title text, source_uri text, source_version text, metadata jsonb, content_hash text, parser text,
-                 chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-                 list bigint, length integer)
+                 chunker text, language text, license text, classification text, observed_at timestamptz, valid_from timestamptz,
+                 valid_to timestamptz, retain_until timestamptz, list bigint, length integer)
+        -- A deletion of the same key may have begun later and been committed first.
+        CROSS JOIN LATERAL (SELECT max(v.current_to) AS current_to FROM sift.document_versions AS v
+                            WHERE v.tenant_id = v_tenant_id AND v.key = n.key) AS h
         ORDER BY n.key COLLATE "C"
-        ON CONFLICT ON CONSTRAINT documents_key_key DO NOTHING
+        ON CONFLICT ON CONSTRAINT documents_key_key DO UPDATE SET title = excluded.title WHERE false
         RETURNING d.key, d.document_id
     )
     SELECT coalesce(jsonb_object_agg(r.key, jsonb_build_array('created', r.document_id, 1)), '{}'::jsonb) INTO v_created FROM created AS r;
 
-    -- Keys that are there: locked in the order of keys, compared, and sorted into replaced, updated and unchanged.
+    -- Keys that are there: compared, and sorted into replaced, updated and unchanged.
     IF (SELECT count(*) FROM jsonb_object_keys(v_created)) < jsonb_array_length(v_batch) THEN
-        PERFORM d.document_id
-        FROM sift.documents AS d
-        WHERE d.tenant_id = v_tenant_id
-          AND d.key = ANY (ARRAY(SELECT n.value ->> 'key' FROM jsonb_array_elements(v_batch) AS n (value)
-                                 WHERE NOT v_created ? (n.value ->> 'key')))
-        ORDER BY d.key COLLATE "C"
-        FOR UPDATE;
         SELECT coalesce(jsonb_object_agg(d.key, jsonb_build_array(
                    CASE WHEN d.content_hash <> decode(n.value ->> 'content_hash', 'hex')
                              OR d.title IS DISTINCT FROM n.value ->> 'title' THEN 'replaced'
                         WHEN (n.value ? 'metadata' AND d.metadata <> n.value -> 'metadata')
-                             OR (jsonb_typeof(n.value -> 'acl') = 'array' AND d.access_list_id <> (n.value ->> 'list')::bigint)
+                             OR (jsonb_typeof(n.value -> 'acl') <> 'null' AND d.access_list_id <> (n.value ->> 'list')::bigint)
                              OR d.source_uri IS DISTINCT FROM n.value ->> 'source_uri'
                              OR d.source_version IS DISTINCT FROM n.value ->> 'source_version'
                              OR d.license IS DISTINCT FROM n.value ->> 'license'
                              OR d.language IS DISTINCT FROM n.value ->> 'language'
+                             OR d.classification IS DISTINCT FROM n.value ->> 'classification'
                              OR d.valid_from IS DISTINCT FROM (n.value ->> 'valid_from')::timestamptz
-                             OR d.valid_to IS DISTINCT FROM (n.value ->> 'valid_to')::timestamptz THEN 'updated'
+                             OR d.valid_to IS DISTINCT FROM (n.value ->> 'valid_to')::timestamptz
+                             OR d.retain_until IS DISTINCT FROM (n.value ->> 'retain_until')::timestamptz THEN 'updated'
                         ELSE 'unchanged' END,
                    d.document_id, d.version)), '{}'::jsonb)
         INTO v_existing
@@ -149,41 +148,60 @@ BEGIN
         WHERE NOT v_created ? (n.value ->> 'key');
     END IF;
     v_actions := v_created || coalesce(v_existing, '{}'::jsonb);
-    IF (SELECT count(*) FROM jsonb_object_keys(v_actions)) < jsonb_array_length(v_batch) THEN
-        RAISE EXCEPTION USING ERRCODE = '40001',
-            MESSAGE = 'a document of the batch was deleted while it was being replaced',
-            HINT = 'Run the batch again.';
-    END IF;
 
     SELECT array_agg((a.value ->> 1)::bigint) INTO v_replaced FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'replaced';
     IF v_replaced IS NOT NULL THEN
-        PERFORM sift._remove_documents(v_tenant_id, v_replaced);
+        PERFORM sift._remove_documents(v_tenant_id, v_replaced, NOT v_tenant.keep_history, v_tenant.keep_history);
     END IF;
     IF coalesce(v_existing, '{}'::jsonb) <> '{}'::jsonb THEN
         -- The list moves first, while the old chunks of an updated document still stand under the old one.
         PERFORM sift._move_access(v_tenant_id, (v_actions -> (n.value ->> 'key') ->> 1)::bigint, (n.value ->> 'list')::bigint)
         FROM jsonb_array_elements(v_batch) AS n (value)
-        WHERE v_existing -> (n.value ->> 'key') ->> 0 IN ('replaced', 'updated') AND jsonb_typeof(n.value -> 'acl') = 'array';
+        WHERE v_existing -> (n.value ->> 'key') ->> 0 IN ('replaced', 'updated') AND jsonb_typeof(n.value -> 'acl') <> 'null';
         UPDATE sift.documents AS d
         SET version = d.version + CASE WHEN v_existing -> d.key ->> 0 = 'replaced' THEN 1 ELSE 0 END,
             title = n.title, source_uri = n.source_uri, source_version = n.source_version, metadata = n.metadata,
             content_hash = decode(n.content_hash, 'hex'), parser = n.parser, chunker = n.chunker, language = n.language,
-            license = n.license, observed_at = coalesce(n.observed_at, v_now), valid_from = n.valid_from, valid_to = n.valid_to,
-            length = n.length, run_id = v_run_id, updated_at = v_now
+            license = n.license, classification = n.classification, observed_at = coalesce(n.observed_at, v_now),
+            valid_from = n.valid_from, valid_to = n.valid_to, retain_until = n.retain_until, length = n.length, run_id = v_run_id,
+            current_from = CASE WHEN v_existing -> d.key ->> 0 = 'replaced' THEN greatest(v_now, d.updated_at) ELSE d.current_from END,
+            updated_at = greatest(v_now, d.updated_at)
         FROM jsonb_to_recordset(v_batch) AS n (
                  key text, title text, source_uri text, source_version text, metadata jsonb, content_hash text, parser text,
-                 chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-                 length integer)
+                 chunker text, language text, license text, classification text, observed_at timestamptz, valid_from timestamptz,
+                 valid_to timestamptz, retain_until timestamptz, length integer)
         WHERE d.tenant_id = v_tenant_id AND d.key = n.key AND v_existing -> n.key ->> 0 IN ('replaced', 'updated');
     END IF;
 
-    INSERT INTO sift.document_versions AS h (tenant_id, document_id, version, key, event, title, source_uri, source_version, content_hash,
-                                             parser, chunker, run_id, changed_by, changed_at)
-    SELECT v_tenant_id, (x.action ->> 1)::bigint, (x.action ->> 2)::integer + CASE WHEN x.action ->> 0 = 'replaced' THEN 1 ELSE 0 END,
-           x.doc ->> 'key', x.action ->> 0, x.doc ->> 'title', x.doc ->> 'source_uri', x.doc ->> 'source_version',
-           decode(x.doc ->> 'content_hash', 'hex'), x.doc ->> 'parser', x.doc ->> 'chunker', v_run_id, v_by, v_now
-    FROM (SELECT n.value AS doc, v_actions -> (n.value ->> 'key') AS action FROM jsonb_array_elements(v_batch) AS n (value)) AS x
-    WHERE x.action ->> 0 IN ('created', 'replaced');
+    SELECT array_agg((a.value ->> 1)::bigint) INTO v_updated FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'updated';
+    IF v_updated IS NOT NULL THEN
+        -- Whose versions end was closed by sift._remove_documents.
+        UPDATE sift.document_versions AS h
+        SET current_to = d.updated_at
+        FROM unnest(v_updated) AS u (id)
+        CROSS JOIN LATERAL (SELECT e.updated_at FROM sift.documents AS e WHERE e.tenant_id = v_tenant_id AND e.document_id = u.id OFFSET 0) AS d
+        WHERE h.tenant_id = v_tenant_id AND h.document_id = u.id AND h.current_to IS NULL;
+    END IF;
+    INSERT INTO sift.document_versions AS h (
+        tenant_id, document_id, version, revision, access_list_id, current_from, run_id, length, key, event, title, source_uri, source_version,
+        metadata, content_hash, parser, chunker, analyzer_fingerprint, models, language, license, classification, observed_at, valid_from,
+        valid_to, retain_until, changed_by)
+    SELECT v_tenant_id, d.document_id, d.version, coalesce(r.revision + 1, 0), d.access_list_id, d.updated_at, v_run_id, d.length, d.key,
+           x.event, d.title, d.source_uri, d.source_version, d.metadata, d.content_hash, d.parser, d.chunker, v_tenant.analyzer_fingerprint,
+           CASE WHEN x.event = 'updated' THEN r.models
+                WHEN v_model_id IS NOT NULL AND jsonb_path_exists(x.doc, '$.chunks[*].embedding[0]')
+                    THEN ARRAY(SELECT m.name FROM sift.embedding_models AS m WHERE m.model_id = v_model_id)
+                ELSE '{}'::text[] END,
+           d.language, d.license, d.classification, d.observed_at, d.valid_from, d.valid_to, d.retain_until, v_by
+    FROM (SELECT n.value AS doc, v_actions -> (n.value ->> 'key') ->> 0 AS event, (v_actions -> (n.value ->> 'key') ->> 1)::bigint AS id
+          FROM jsonb_array_elements(documents) AS n (value)) AS x
+    CROSS JOIN LATERAL (SELECT e.* FROM sift.documents AS e WHERE e.tenant_id = v_tenant_id AND e.document_id = x.id OFFSET 0) AS d
+    LEFT JOIN LATERAL (
+        SELECT p.revision, p.models FROM sift.document_versions AS p
+        WHERE p.tenant_id = v_tenant_id AND p.document_id = x.id AND p.version = d.version AND x.event = 'updated'
+        ORDER BY p.revision DESC
+        LIMIT 1) AS r ON true
+    WHERE x.event IN ('created', 'replaced', 'updated');
 
     -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
     WITH inserted AS (

@@ -18,6 +18,17 @@ BEGIN
             HINT = 'sift.list_models() lists those there are.';
     END IF;
     v_model_id := sift._model_id(v_tenant_id, model);
+    -- The documents first, in the order of keys, as everybody does who changes chunks of several: their chunks have another order.
+    PERFORM d.document_id
+    FROM sift.documents AS d
+    WHERE d.tenant_id = v_tenant_id
+      AND d.document_id = ANY (ARRAY(
+          SELECT DISTINCT x.document_id
+          FROM unnest((SELECT put_embeddings.chunk_ids)) AS i (id)
+          CROSS JOIN LATERAL (SELECT c.document_id FROM sift.chunks AS c
+                              WHERE c.tenant_id = v_tenant_id AND c.chunk_id = i.id OFFSET 0) AS x))
+    ORDER BY d.key COLLATE "C"
+    FOR SHARE;
     v_stored := sift._add_embeddings(v_tenant_id, v_model_id, chunk_ids, embeddings, hashes);
     IF v_stored > 0 AND EXISTS (SELECT FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id AND t.model_id IS NULL) THEN
         UPDATE sift.tenants AS t SET model_id = v_model_id WHERE t.tenant_id = v_tenant_id AND t.model_id IS NULL;

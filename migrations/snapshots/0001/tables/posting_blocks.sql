@@ -1,8 +1,8 @@
 -- Packed postings. A block is a set of chunks that were written, or packed, together; it has one row here per term. A posting is
 --     (chunk_id << 23) | (doc_length << 8) | tf     chunk_id < 2^40, doc_length < 2^15, tf < 2^8
 -- and an array rises, so that a chunk is found by binary search. All postings of a chunk lie in one block, or all are rows of
--- chunk_terms. Rows are written once: a block is replaced by a larger one, never changed. The postings of a deleted chunk stay until
--- then; without its row in sift.chunks a chunk is visible to nobody, and term_stats has already taken it off df.
+-- chunk_terms. A block is replaced by a larger one, and changed only to take deleted chunks out (sift._remove_packed). The postings of a chunk
+-- that was replaced stay until then; without its row in sift.chunks a chunk is visible to nobody, and term_stats has already taken it off df.
 --
 -- The block comes before the term in the key: a new block is appended to the index instead of being strewn over all of it, and there are
 -- few blocks to look a term up in.

@@ -1,5 +1,5 @@
--- The chunks whose postings are rows. Whoever moves or removes the rows of a chunk first locks its row here, and passes over those
--- that somebody else holds: nobody waits, so nobody deadlocks.
+-- The chunks whose postings are rows. Whoever moves or removes the rows of a chunk first locks its row here. Packing and replacing
+-- pass over those that somebody else holds; a delete waits for them, before it waits for any block, and nobody who holds one waits for it.
 CREATE TABLE sift.unpacked_chunks (
     tenant_id  integer NOT NULL,
     chunk_id   bigint NOT NULL,

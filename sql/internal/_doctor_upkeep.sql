@@ -1,0 +1,115 @@
+-- The doctor on what waits to be done in a tenant: analyzer, folding, packing, vectors, runs, dead letters.
+CREATE OR REPLACE FUNCTION sift._doctor_upkeep(tenant_id integer, tenant text, chunk_ids bigint[])
+RETURNS TABLE (check_name text, severity text, object text, finding text, remedy text, safe_fix boolean)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_tenant_id integer := tenant_id;
+    v_tenant    record;
+    v_current   text;
+    v_looked_at integer;
+    v_differ    integer;
+    v_rows      bigint;
+    v_packed    bigint;
+    v_unpacked  bigint;
+    v_live      bigint;
+BEGIN
+    SELECT t.analyzer, t.analyzer_fingerprint, t.index_title, t.model_id INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+
+    BEGIN
+        v_current := sift.analyzer_fingerprint(v_tenant.analyzer);
+    EXCEPTION WHEN SQLSTATE 'PS010' THEN
+        v_current := NULL;
+    END;
+    IF v_current IS DISTINCT FROM v_tenant.analyzer_fingerprint THEN
+        RETURN QUERY SELECT 'analyzer'::text, 'error'::text, format('analyzer %s', v_tenant.analyzer),
+            format('the postings were made by %s with the fingerprint %s, the schema has %s', v_tenant.analyzer,
+                   v_tenant.analyzer_fingerprint, coalesce(v_current, 'no such analyzer')),
+            format('pgsift tenants create NEW --analyzer %s, then ingest the sources of %s into it', v_tenant.analyzer, tenant), false;
+    ELSE
+        -- The tokens of some chunks, made anew. The first of a document may have its title's in front.
+        SELECT count(*), count(*) FILTER (
+                   WHERE x.made <> x.tokens
+                     AND NOT (x.ordinal = x.first AND (x.made = '' OR right(x.tokens, char_length(x.made) + 1) = ' ' || x.made)))
+        INTO v_looked_at, v_differ
+        FROM (SELECT c.tokens, c.ordinal, array_to_string(sift.tokenize(c.body, v_tenant.analyzer), ' ') AS made,
+                     (SELECT min(o.ordinal) FROM sift.chunks AS o WHERE o.tenant_id = v_tenant_id AND o.document_id = c.document_id) AS first
+              FROM (SELECT i.id FROM unnest(chunk_ids) AS i (id) ORDER BY random() LIMIT 50) AS i
+              CROSS JOIN LATERAL (SELECT s.tokens, s.ordinal, s.body, s.document_id FROM sift.chunks AS s
+                                  WHERE s.tenant_id = v_tenant_id AND s.chunk_id = i.id AND octet_length(s.body) < 20000 OFFSET 0) AS c) AS x;
+        IF v_differ > 0 THEN
+            RETURN QUERY SELECT 'analyzer'::text, 'warning'::text, format('analyzer %s', v_tenant.analyzer),
+                format('%s of %s chunks looked at have other tokens than the analyzer makes of their text', v_differ, v_looked_at),
+                'ingest the sources again with the tokens left to pgsift'::text, false;
+        END IF;
+    END IF;
+
+    SELECT (SELECT count(*) FROM sift.term_stats AS s WHERE s.tenant_id = v_tenant_id)
+         - (SELECT count(*) FROM (SELECT DISTINCT s.term FROM sift.term_stats AS s WHERE s.tenant_id = v_tenant_id) AS d)
+         + (SELECT greatest(count(*) - 1, 0) FROM sift.corpus_totals AS s WHERE s.tenant_id = v_tenant_id)
+         + (SELECT count(*) - count(DISTINCT s.access_list_id) FROM sift.corpus_stats AS s WHERE s.tenant_id = v_tenant_id)
+         + (SELECT count(*) - count(DISTINCT (s.model_id, s.access_list_id)) FROM sift.embedding_stats AS s WHERE s.tenant_id = v_tenant_id)
+    INTO v_rows;
+    IF v_rows >= 1000 THEN
+        RETURN QUERY SELECT 'pending_statistics'::text, CASE WHEN v_rows >= 1000000 THEN 'warning' ELSE 'info' END, 'statistics'::text,
+            format('%s rows of statistics wait to be folded; every search adds up those of its terms', v_rows),
+            format('SELECT * FROM sift.fold_statistics(%L)', tenant), true;
+    END IF;
+
+    SELECT coalesce(sum(k.chunks), 0), count(*) FILTER (WHERE k.chunks < 2048) INTO v_packed, v_rows
+    FROM sift.packed_chunks AS k
+    WHERE k.tenant_id = v_tenant_id;
+    SELECT count(*) INTO v_unpacked FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id AND NOT u.oversize;
+    IF v_unpacked >= 256 OR v_rows >= 8 THEN
+        RETURN QUERY SELECT 'pending_packing'::text, CASE WHEN v_unpacked >= 20000 OR v_rows >= 100 THEN 'warning' ELSE 'info' END, 'postings'::text,
+            format('%s chunks wait to be packed, and %s small blocks to be merged', v_unpacked, v_rows),
+            format('SELECT * FROM sift.pack_postings(%L)', tenant), true;
+    END IF;
+
+    SELECT count(*) INTO v_live
+    FROM sift.packed_chunks AS k
+    CROSS JOIN LATERAL unnest(k.chunk_ids) AS i (id)
+    JOIN sift.chunks AS c ON c.tenant_id = v_tenant_id AND c.chunk_id = i.id
+    WHERE k.tenant_id = v_tenant_id;
+    IF v_packed > v_live THEN
+        RETURN QUERY SELECT 'dead_postings'::text, CASE WHEN (v_packed - v_live) * 2 > v_packed THEN 'warning' ELSE 'info' END, 'postings'::text,
+            format('blocks still hold the postings of %s deleted chunks, of %s', v_packed - v_live, v_packed),
+            format('SELECT * FROM sift.pack_postings(%L, purge => true)', tenant), true;
+    END IF;
+
+    SELECT count(*) INTO v_live FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id;
+    RETURN QUERY
+    SELECT 'missing_vectors'::text, CASE WHEN m.model_id = v_tenant.model_id THEN 'warning' ELSE 'info' END, format('model %s', to_json(m.name)),
+           format('%s of %s chunks have no vector of this model; searches by meaning do not find them', v_live - n.vectors, v_live),
+           format('pgsift ingest --tenant %s SOURCES, which fills them in', tenant), false
+    FROM (SELECT e.model_id, sum(e.vectors)::bigint AS vectors FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id
+          UNION ALL
+          SELECT v_tenant.model_id, 0::bigint
+          WHERE v_tenant.model_id IS NOT NULL
+            AND NOT EXISTS (SELECT FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id AND e.model_id = v_tenant.model_id)) AS n
+    JOIN sift.embedding_models AS m ON m.model_id = n.model_id
+    WHERE n.vectors < v_live AND (n.vectors > 0 OR m.model_id = v_tenant.model_id)
+    ORDER BY m.name;
+
+    RETURN QUERY
+    SELECT 'unfinished_runs'::text, 'warning'::text, format('run %s', r.run_id),
+           format('the ingest of %s, begun at %s by %s, never ended', coalesce(r.source, 'unknown source'),
+                  to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI" UTC"'), r.started_by),
+           format('pgsift ingest again, which goes on where it stopped; then SELECT sift.finish_run(%L, %s)', tenant, r.run_id), false
+    FROM sift.ingest_runs AS r
+    WHERE r.tenant_id = v_tenant_id AND r.finished_at IS NULL AND r.started_at < now() - interval '1 day'
+    ORDER BY r.run_id
+    LIMIT 20;
+
+    RETURN QUERY
+    SELECT 'dead_letters'::text, 'warning'::text, 'dead letters'::text,
+           format('%s sources could not be ingested, the last at %s', count(*),
+                  to_char(max(l.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI" UTC"')),
+           format('SELECT * FROM sift.list_dead_letters(%L)', tenant), false
+    FROM sift.dead_letters AS l
+    WHERE l.tenant_id = v_tenant_id
+    HAVING count(*) > 0;
+END
+$$;
+COMMENT ON FUNCTION sift._doctor_upkeep(integer, text, bigint[]) IS 'The doctor on what waits to be done in a tenant, and on its analyzer.';
+REVOKE ALL ON FUNCTION sift._doctor_upkeep(integer, text, bigint[]) FROM PUBLIC;
