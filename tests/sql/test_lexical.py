@@ -193,7 +193,7 @@ def test_a_filter_does_not_change_a_score(store: psycopg.Connection) -> None:
     ("text", "query", "found"),
     [
         ("红海早过了，船在印度洋面上开驶着", "印度洋", True),
-        ("红海早过了，船在印度洋面上开驶着", "船在 docker", True),
+        ("红海早过了，船在印度洋面上开驶着", "船 docker", True),
         ("今日は成語しりとりをした", "しりとり", True),
         ("红海早过了，船在印度洋面上开驶着", "大西洋底", False),
     ],
