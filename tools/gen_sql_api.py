@@ -22,10 +22,12 @@ GROUPS = {
     "Searching": ["search", "lexical_search", "dense_search", "query_terms"],
     "For rankings of one's own": ["lexical_candidates", "term_statistics", "chunks_by_entity"],
     "Documents": [
-        "put_documents", "delete_documents", "list_documents", "document_states", "set_access",
+        "put_documents", "delete_documents", "list_documents", "document_states",
     ],
     "Tenants and permissions": [
-        "create_tenant", "list_tenants", "drop_tenant", "set_default_access", "map_role", "corpus_statistics",
+        "create_tenant", "list_tenants", "drop_tenant", "corpus_statistics", "set_access", "grant_access",
+        "revoke_access", "set_default_access", "show_access", "check_access", "add_members", "remove_members",
+        "list_members", "map_role",
     ],
     "Models and vectors": [
         "register_model", "list_models", "put_embeddings", "chunks_without_embedding", "known_embeddings",

@@ -46,7 +46,7 @@ BEGIN
     INSERT INTO sift.access_lists AS a (tenant_id, access_list_id, principals) VALUES (v_tenant_id, 0, '{}'::text[]);
     IF default_principals IS NOT NULL THEN
         UPDATE sift.tenants AS t
-        SET default_access_list_id = sift._access_list(v_tenant_id, default_principals)
+        SET default_access_list_id = sift._access_list(v_tenant_id, default_principals, NULL::text[])
         WHERE t.tenant_id = v_tenant_id;
     END IF;
     RETURN v_tenant_id;

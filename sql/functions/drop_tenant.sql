@@ -22,10 +22,13 @@ BEGIN
     DELETE FROM sift.chunk_entities AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunks AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.documents AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.chunk_history AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_versions AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.dead_letters AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.ingest_runs AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.role_principals AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.principal_groups AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.access_rules AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.access_lists AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.tenants AS x WHERE x.tenant_id = v_tenant_id;
     RETURN true;

@@ -3,20 +3,18 @@ CREATE OR REPLACE FUNCTION sift.map_role(tenant text, role_name name, principals
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_tenant_id integer := sift._tenant_id(tenant);
+    v_tenant_id  integer := sift._tenant_id(tenant);
+    v_principals text[] := sift._principal_set(principals);
 BEGIN
     IF to_regrole(quote_ident(role_name)) IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('there is no database role %s', coalesce(quote_ident(role_name), 'NULL')),
             HINT = 'CREATE ROLE it first; a login is mapped by its own name or by a role it is a member of.';
     END IF;
-    IF EXISTS (SELECT FROM unnest(principals) AS p (name) WHERE p.name IS NULL OR p.name = '' OR p.name LIKE 'sift:%') THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = 'a principal is a name such as user:1042, group:hr or public: neither empty nor beginning with sift:';
-    END IF;
     DELETE FROM sift.role_principals AS m WHERE m.tenant_id = v_tenant_id AND m.role_name = map_role.role_name;
     INSERT INTO sift.role_principals AS m (tenant_id, role_name, principal)
-    SELECT DISTINCT v_tenant_id, map_role.role_name, p.name FROM unnest(principals) AS p (name);
+    SELECT v_tenant_id, map_role.role_name, p.name FROM unnest(v_principals) AS p (name) ORDER BY p.name COLLATE "C"
+    ON CONFLICT ON CONSTRAINT role_principals_pkey DO NOTHING;
 END
 $$;
 COMMENT ON FUNCTION sift.map_role(text, name, text[]) IS

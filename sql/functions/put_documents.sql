@@ -2,7 +2,8 @@
 --
 -- documents is a JSON array of objects with the members
 --   key              required; the stable name
---   title, source_uri, source_version, language, license, parser, chunker, metadata {}, observed_at, valid_from, valid_to
+--   title, source_uri, source_version, language, license, classification, parser, chunker, metadata {}, observed_at, valid_from, valid_to,
+--   retain_until
 --   acl              array of principals, or {"allow": [], "deny": []}; []: nobody but writers; left out: what the document has,
 --                    or for a new one what its key's prefix gets (sift.set_access), else the tenant's default
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
@@ -38,6 +39,7 @@ DECLARE
     v_existing   jsonb;
     v_actions    jsonb := '{}'::jsonb;
     v_replaced   bigint[];
+    v_updated    bigint[];
     v_chunk_ids  bigint[];
     v_embed_ids  bigint[];
     v_embeddings text[];
@@ -104,14 +106,18 @@ BEGIN
     -- documents waits at the first they share, and no key can vanish between the two. The condition is never true, so that nothing is updated.
     WITH created AS (
         INSERT INTO sift.documents AS d (tenant_id, key, version, title, source_uri, source_version, metadata, content_hash, parser,
-                                         chunker, language, license, observed_at, valid_from, valid_to, access_list_id, length, run_id,
-                                         updated_at)
+                                         chunker, language, license, classification, observed_at, valid_from, valid_to, retain_until,
+                                         access_list_id, length, run_id, current_from, updated_at)
         SELECT v_tenant_id, n.key, 1, n.title, n.source_uri, n.source_version, n.metadata, decode(n.content_hash, 'hex'), n.parser,
-               n.chunker, n.language, n.license, coalesce(n.observed_at, v_now), n.valid_from, n.valid_to, n.list, n.length, v_run_id, v_now
+               n.chunker, n.language, n.license, n.classification, coalesce(n.observed_at, v_now), n.valid_from, n.valid_to, n.retain_until,
+               n.list, n.length, v_run_id, greatest(v_now, h.current_to), greatest(v_now, h.current_to)
         FROM jsonb_to_recordset(v_batch) AS n (
                  key text, title text, source_uri text, source_version text, metadata jsonb, content_hash text, parser text,
-                 chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-                 list bigint, length integer)
+                 chunker text, language text, license text, classification text, observed_at timestamptz, valid_from timestamptz,
+                 valid_to timestamptz, retain_until timestamptz, list bigint, length integer)
+        -- A deletion of the same key may have begun later and been committed first.
+        CROSS JOIN LATERAL (SELECT max(v.current_to) AS current_to FROM sift.document_versions AS v
+                            WHERE v.tenant_id = v_tenant_id AND v.key = n.key) AS h
         ORDER BY n.key COLLATE "C"
         ON CONFLICT ON CONSTRAINT documents_key_key DO UPDATE SET title = excluded.title WHERE false
         RETURNING d.key, d.document_id
@@ -129,8 +135,10 @@ BEGIN
                              OR d.source_version IS DISTINCT FROM n.value ->> 'source_version'
                              OR d.license IS DISTINCT FROM n.value ->> 'license'
                              OR d.language IS DISTINCT FROM n.value ->> 'language'
+                             OR d.classification IS DISTINCT FROM n.value ->> 'classification'
                              OR d.valid_from IS DISTINCT FROM (n.value ->> 'valid_from')::timestamptz
-                             OR d.valid_to IS DISTINCT FROM (n.value ->> 'valid_to')::timestamptz THEN 'updated'
+                             OR d.valid_to IS DISTINCT FROM (n.value ->> 'valid_to')::timestamptz
+                             OR d.retain_until IS DISTINCT FROM (n.value ->> 'retain_until')::timestamptz THEN 'updated'
                         ELSE 'unchanged' END,
                    d.document_id, d.version)), '{}'::jsonb)
         INTO v_existing
@@ -143,7 +151,7 @@ BEGIN
 
     SELECT array_agg((a.value ->> 1)::bigint) INTO v_replaced FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'replaced';
     IF v_replaced IS NOT NULL THEN
-        PERFORM sift._remove_documents(v_tenant_id, v_replaced, false);
+        PERFORM sift._remove_documents(v_tenant_id, v_replaced, NOT v_tenant.keep_history, v_tenant.keep_history);
     END IF;
     IF coalesce(v_existing, '{}'::jsonb) <> '{}'::jsonb THEN
         -- The list moves first, while the old chunks of an updated document still stand under the old one.
@@ -154,22 +162,46 @@ BEGIN
         SET version = d.version + CASE WHEN v_existing -> d.key ->> 0 = 'replaced' THEN 1 ELSE 0 END,
             title = n.title, source_uri = n.source_uri, source_version = n.source_version, metadata = n.metadata,
             content_hash = decode(n.content_hash, 'hex'), parser = n.parser, chunker = n.chunker, language = n.language,
-            license = n.license, observed_at = coalesce(n.observed_at, v_now), valid_from = n.valid_from, valid_to = n.valid_to,
-            length = n.length, run_id = v_run_id, updated_at = v_now
+            license = n.license, classification = n.classification, observed_at = coalesce(n.observed_at, v_now),
+            valid_from = n.valid_from, valid_to = n.valid_to, retain_until = n.retain_until, length = n.length, run_id = v_run_id,
+            current_from = CASE WHEN v_existing -> d.key ->> 0 = 'replaced' THEN greatest(v_now, d.updated_at) ELSE d.current_from END,
+            updated_at = greatest(v_now, d.updated_at)
         FROM jsonb_to_recordset(v_batch) AS n (
                  key text, title text, source_uri text, source_version text, metadata jsonb, content_hash text, parser text,
-                 chunker text, language text, license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-                 length integer)
+                 chunker text, language text, license text, classification text, observed_at timestamptz, valid_from timestamptz,
+                 valid_to timestamptz, retain_until timestamptz, length integer)
         WHERE d.tenant_id = v_tenant_id AND d.key = n.key AND v_existing -> n.key ->> 0 IN ('replaced', 'updated');
     END IF;
 
-    INSERT INTO sift.document_versions AS h (tenant_id, document_id, version, key, event, title, source_uri, source_version, content_hash,
-                                             parser, chunker, run_id, changed_by, changed_at)
-    SELECT v_tenant_id, (x.action ->> 1)::bigint, (x.action ->> 2)::integer + CASE WHEN x.action ->> 0 = 'replaced' THEN 1 ELSE 0 END,
-           x.doc ->> 'key', x.action ->> 0, x.doc ->> 'title', x.doc ->> 'source_uri', x.doc ->> 'source_version',
-           decode(x.doc ->> 'content_hash', 'hex'), x.doc ->> 'parser', x.doc ->> 'chunker', v_run_id, v_by, v_now
-    FROM (SELECT n.value AS doc, v_actions -> (n.value ->> 'key') AS action FROM jsonb_array_elements(v_batch) AS n (value)) AS x
-    WHERE x.action ->> 0 IN ('created', 'replaced');
+    SELECT array_agg((a.value ->> 1)::bigint) INTO v_updated FROM jsonb_each(v_actions) AS a (key, value) WHERE a.value ->> 0 = 'updated';
+    IF v_updated IS NOT NULL THEN
+        -- Whose versions end was closed by sift._remove_documents.
+        UPDATE sift.document_versions AS h
+        SET current_to = d.updated_at
+        FROM unnest(v_updated) AS u (id)
+        CROSS JOIN LATERAL (SELECT e.updated_at FROM sift.documents AS e WHERE e.tenant_id = v_tenant_id AND e.document_id = u.id OFFSET 0) AS d
+        WHERE h.tenant_id = v_tenant_id AND h.document_id = u.id AND h.current_to IS NULL;
+    END IF;
+    INSERT INTO sift.document_versions AS h (
+        tenant_id, document_id, version, revision, access_list_id, current_from, run_id, length, key, event, title, source_uri, source_version,
+        metadata, content_hash, parser, chunker, analyzer_fingerprint, models, language, license, classification, observed_at, valid_from,
+        valid_to, retain_until, changed_by)
+    SELECT v_tenant_id, d.document_id, d.version, coalesce(r.revision + 1, 0), d.access_list_id, d.updated_at, v_run_id, d.length, d.key,
+           x.event, d.title, d.source_uri, d.source_version, d.metadata, d.content_hash, d.parser, d.chunker, v_tenant.analyzer_fingerprint,
+           CASE WHEN x.event = 'updated' THEN r.models
+                WHEN v_model_id IS NOT NULL AND jsonb_path_exists(x.doc, '$.chunks[*].embedding[0]')
+                    THEN ARRAY(SELECT m.name FROM sift.embedding_models AS m WHERE m.model_id = v_model_id)
+                ELSE '{}'::text[] END,
+           d.language, d.license, d.classification, d.observed_at, d.valid_from, d.valid_to, d.retain_until, v_by
+    FROM (SELECT n.value AS doc, v_actions -> (n.value ->> 'key') ->> 0 AS event, (v_actions -> (n.value ->> 'key') ->> 1)::bigint AS id
+          FROM jsonb_array_elements(documents) AS n (value)) AS x
+    CROSS JOIN LATERAL (SELECT e.* FROM sift.documents AS e WHERE e.tenant_id = v_tenant_id AND e.document_id = x.id OFFSET 0) AS d
+    LEFT JOIN LATERAL (
+        SELECT p.revision, p.models FROM sift.document_versions AS p
+        WHERE p.tenant_id = v_tenant_id AND p.document_id = x.id AND p.version = d.version AND x.event = 'updated'
+        ORDER BY p.revision DESC
+        LIMIT 1) AS r ON true
+    WHERE x.event IN ('created', 'replaced', 'updated');
 
     -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
     WITH inserted AS (

@@ -1,8 +1,9 @@
 -- The access lists the caller may see. Never NULL: an empty array sees nothing, and no value means "everything", so that a
 -- forgotten argument fails closed.
---   a trusted caller (sift_app, a writer)  the lists that hold one of the principals passed
---   anybody else (sift_reader)             those that hold a principal of the caller's database roles; passing principals is refused
+--   a trusted caller (sift_app, a writer)  the lists for the principals passed
+--   anybody else (sift_reader)             those for the principals of the caller's database roles; passing principals is refused
 --   principals = {sift:writer}             every list, list 0 included; writers only
+-- A list is for somebody when it holds one of their principals or of the groups these belong to, and denies none of them.
 CREATE OR REPLACE FUNCTION sift._visible_lists(tenant_id integer, principals text[]) RETURNS bigint[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -37,9 +38,10 @@ BEGIN
     IF coalesce(cardinality(v_principals), 0) = 0 THEN
         RETURN '{}'::bigint[];
     END IF;
+    v_principals := sift._with_groups(v_tenant_id, v_principals);
     SELECT coalesce(array_agg(a.access_list_id ORDER BY a.access_list_id), '{}'::bigint[]) INTO v_lists
     FROM sift.access_lists AS a
-    WHERE a.tenant_id = v_tenant_id AND a.principals && v_principals;
+    WHERE a.tenant_id = v_tenant_id AND a.principals && v_principals AND NOT a.denied && v_principals;
     RETURN v_lists;
 END
 $$;

@@ -27,6 +27,8 @@ CALLS = {
     "list_documents": "SELECT * FROM sift.list_documents('t', %(p)s)",
     "lexical_candidates": "SELECT * FROM sift.lexical_candidates('t', '{fox,owl}', 100, %(p)s)",
     "chunks_by_entity": "SELECT * FROM sift.chunks_by_entity('t', 'animal', %(p)s)",
+    "check_access": "SELECT c.granted_by FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.check_access("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, %(p)s) AS c WHERE c.visible",
 }
 SILENT = {
     "query_terms", "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models",

@@ -38,7 +38,7 @@ BEGIN
             WHEN v_step = 'rows' THEN
                 RETURN QUERY SELECT v_step, r.object, r.mended, NULL::text FROM sift._repair_rows(v_tenant_id) AS r;
                 v_next := (SELECT 'block ' || min(k.block_no) FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id);
-            WHEN v_kind = 'block' AND v_at ~ '^\d{1,18}$' THEN
+            WHEN v_kind = 'block' AND v_at ~ '^[0-9]{1,18}$' THEN
                 RETURN QUERY SELECT v_step, r.object, r.mended, NULL::text FROM sift._repair_block(v_tenant_id, v_at::bigint) AS r;
                 v_next := (SELECT 'block ' || min(k.block_no) FROM sift.packed_chunks AS k
                            WHERE k.tenant_id = v_tenant_id AND k.block_no > v_at::bigint);

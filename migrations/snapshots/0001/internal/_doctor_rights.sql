@@ -51,7 +51,7 @@ BEGIN
                   CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END),
            true
     FROM granted AS g
-    WHERE g.grantee = 0 OR g.is_grantable OR g.kind IN ('TABLE', 'SEQUENCE', 'SCHEMA') OR (g.kind = 'FUNCTION' AND g.short LIKE '\_%')
+    WHERE g.grantee = 0 OR g.is_grantable OR g.kind IN ('TABLE', 'SEQUENCE', 'SCHEMA') OR (g.kind = 'FUNCTION' AND starts_with(g.short::text, '_'))
     ORDER BY 1 DESC, 3, 4;
 
     RETURN QUERY

@@ -36,7 +36,7 @@ BEGIN
         RETURN QUERY SELECT 'pgvector'::text, 'error'::text, 'extension vector'::text, 'the extension vector is not installed in this database'::text,
             'CREATE EXTENSION vector'::text, false;
     ELSE
-        v_parts := ARRAY(SELECT p.part[1]::integer FROM regexp_matches(v_vector.version, '\d+', 'g') AS p (part))::integer[];
+        v_parts := ARRAY(SELECT p.part[1]::integer FROM regexp_matches(v_vector.version, '[0-9]+', 'g') AS p (part))::integer[];
         IF v_parts < ARRAY[0, 8] THEN
             RETURN QUERY SELECT 'pgvector'::text, 'error'::text, 'extension vector'::text,
                 format('pgvector %s is older than 0.8.0, the first that goes on scanning where a filter leaves too few', v_vector.version),
@@ -52,7 +52,7 @@ BEGIN
                 'install pgvector 0.8.4 or newer, ALTER EXTENSION vector UPDATE, then REINDEX INDEX CONCURRENTLY each HNSW index'::text, false;
         END IF;
         IF v_vector.default_version IS NOT NULL AND v_vector.default_version <> v_vector.version
-           AND ARRAY(SELECT p.part[1]::integer FROM regexp_matches(v_vector.default_version, '\d+', 'g') AS p (part)) > v_parts THEN
+           AND ARRAY(SELECT p.part[1]::integer FROM regexp_matches(v_vector.default_version, '[0-9]+', 'g') AS p (part)) > v_parts THEN
             RETURN QUERY SELECT 'pgvector'::text, 'info'::text, 'extension vector'::text,
                 format('pgvector %s is installed on the server, the database is at %s', v_vector.default_version, v_vector.version),
                 'ALTER EXTENSION vector UPDATE'::text, false;
@@ -89,7 +89,7 @@ BEGIN
 
     RETURN QUERY
     SELECT 'settings'::text,
-           CASE WHEN o.name LIKE 'enable\_%' OR o.name IN ('session_replication_role', 'zero_damaged_pages', 'ignore_checksum_failure', 'row_security')
+           CASE WHEN starts_with(o.name, 'enable_') OR o.name IN ('session_replication_role', 'zero_damaged_pages', 'ignore_checksum_failure', 'row_security')
                 THEN 'warning' ELSE 'info' END,
            concat_ws(', ', CASE WHEN d.setdatabase <> 0 THEN 'database' END, CASE WHEN d.setrole <> 0 THEN 'role ' || pg_get_userbyid(d.setrole) END),
            CASE WHEN o.name LIKE 'hnsw.%' THEN format('%s is set; the functions of pgsift set their own', o.setting)
@@ -102,7 +102,7 @@ BEGIN
     FROM pg_catalog.pg_db_role_setting AS d
     CROSS JOIN LATERAL (SELECT u.setting, split_part(u.setting, '=', 1) AS name FROM unnest(d.setconfig) AS u (setting)) AS o
     WHERE d.setdatabase IN (0, (SELECT b.oid FROM pg_catalog.pg_database AS b WHERE b.datname = current_database()))
-      AND (o.name LIKE 'hnsw.%' OR o.name LIKE 'enable\_%'
+      AND (o.name LIKE 'hnsw.%' OR starts_with(o.name, 'enable_')
            OR o.name IN ('session_replication_role', 'plan_cache_mode', 'zero_damaged_pages', 'ignore_checksum_failure', 'row_security'))
     ORDER BY 3, 4;
     RETURN QUERY
@@ -136,7 +136,7 @@ BEGIN
             ' SELECT n.tenant_id FROM present AS p CROSS JOIN LATERAL'
             '  (SELECT t.tenant_id FROM %1$s AS t WHERE t.tenant_id > p.tenant_id ORDER BY t.tenant_id LIMIT 1) AS n)'
             ' SELECT ''orphans''::text, ''error''::text, %2$L::text, format(''rows of %2$s belong to the tenant number %%s, which does not exist'', p.tenant_id),'
-            '        format(''DELETE FROM %1$s WHERE tenant_id = %%s'', p.tenant_id), false'
+            '        format(''DELETE'' || format('' FROM %1$s WHERE tenant_id = %%s'', p.tenant_id), false'
             ' FROM present AS p WHERE p.tenant_id <> ALL ($1)', v_table.name, v_table.relname)
         USING v_tenants;
     END LOOP;
