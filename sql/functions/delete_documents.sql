@@ -9,6 +9,7 @@ DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
     v_by        text := sift._effective_role();
     v_now       timestamptz := now();
+    v_keep      boolean := (SELECT t.keep_history FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id);
     v_ids       bigint[];
     v_keys      text[];
 BEGIN
@@ -20,11 +21,12 @@ BEGIN
         FOR UPDATE
     ) AS l;
     IF v_ids IS NOT NULL THEN
-        PERFORM sift._remove_documents(v_tenant_id, v_ids, true);
-        INSERT INTO sift.document_versions AS h (tenant_id, document_id, version, key, event, title, source_uri, source_version,
-                                                 content_hash, parser, chunker, reason, changed_by, changed_at)
-        SELECT d.tenant_id, d.document_id, d.version + 1, d.key, 'deleted', d.title, d.source_uri, d.source_version, d.content_hash,
-               d.parser, d.chunker, v_reason, v_by, v_now
+        PERFORM sift._remove_documents(v_tenant_id, v_ids, true, v_keep);
+        INSERT INTO sift.document_versions AS h (
+            tenant_id, document_id, version, access_list_id, current_from, current_to, key, event, title, source_uri, source_version, content_hash,
+            classification, reason, changed_by)
+        SELECT v_tenant_id, d.document_id, d.version + 1, d.access_list_id, greatest(v_now, d.updated_at), greatest(v_now, d.updated_at), d.key,
+               'deleted', d.title, d.source_uri, d.source_version, d.content_hash, d.classification, v_reason, v_by
         FROM sift.documents AS d
         WHERE d.tenant_id = v_tenant_id AND d.document_id = ANY (v_ids);
         DELETE FROM sift.documents AS d WHERE d.tenant_id = v_tenant_id AND d.document_id = ANY (v_ids);

@@ -10,8 +10,8 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     c_fields CONSTANT text[] := ARRAY[
-        'key', 'title', 'source_uri', 'source_version', 'parser', 'chunker', 'language', 'license', 'observed_at', 'valid_from',
-        'valid_to', 'version', 'length', 'updated_at', 'kind', 'page', 'ordinal', 'section', 'doc_length'];
+        'key', 'title', 'source_uri', 'source_version', 'parser', 'chunker', 'language', 'license', 'classification', 'observed_at',
+        'valid_from', 'valid_to', 'retain_until', 'version', 'length', 'updated_at', 'kind', 'page', 'ordinal', 'section', 'doc_length'];
     c_step   CONSTANT text := '(?:"(?:[^"]|"")+"|[^."]+)';
     v_name   text := CASE WHEN char_length(field) > 100 THEN left(field, 100) || '…' ELSE field END;
     v_near   text;
@@ -19,11 +19,11 @@ BEGIN
     CASE
         WHEN field IN ('key') THEN
             field_type := 'text'; column_name := 'd.' || field; may_be_null := false;
-        WHEN field IN ('title', 'source_uri', 'source_version', 'parser', 'chunker', 'language', 'license') THEN
+        WHEN field IN ('title', 'source_uri', 'source_version', 'parser', 'chunker', 'language', 'license', 'classification') THEN
             field_type := 'text'; column_name := 'd.' || field; may_be_null := true;
         WHEN field IN ('observed_at', 'updated_at') THEN
             field_type := 'timestamp'; column_name := 'd.' || field; may_be_null := false;
-        WHEN field IN ('valid_from', 'valid_to') THEN
+        WHEN field IN ('valid_from', 'valid_to', 'retain_until') THEN
             field_type := 'timestamp'; column_name := 'd.' || field; may_be_null := true;
         WHEN field IN ('version', 'length') THEN
             field_type := 'integer'; column_name := 'd.' || field; may_be_null := false;

@@ -13,12 +13,15 @@ CREATE TABLE sift.documents (
     chunker        text,
     language       text,
     license        text,
+    classification text,
     observed_at    timestamptz NOT NULL,
     valid_from     timestamptz,
     valid_to       timestamptz,
+    retain_until   timestamptz,
     access_list_id bigint NOT NULL,
     length         integer NOT NULL,
     run_id         bigint,
+    current_from   timestamptz NOT NULL DEFAULT pg_catalog.now(),
     updated_at     timestamptz NOT NULL,
     CONSTRAINT documents_pkey PRIMARY KEY (tenant_id, document_id),
     CONSTRAINT documents_key_key UNIQUE (tenant_id, key),
@@ -30,6 +33,8 @@ CREATE TABLE sift.documents (
 -- The list first: an index that began with tenant_id would look as good as the primary key for finding one row while the planner
 -- knows nothing of a new tenant, and foreign keys would be checked by reading all of its documents.
 CREATE INDEX documents_access_list_id_idx ON sift.documents (access_list_id, tenant_id);
+-- What came after a time: searches of the past leave it out.
+CREATE INDEX documents_current_from_idx ON sift.documents (current_from, tenant_id);
 CREATE INDEX documents_metadata_idx ON sift.documents USING gin (metadata jsonb_path_ops);
 COMMENT ON TABLE sift.documents IS 'The current version of each document; everything derived from it is reached from here.';
 COMMENT ON COLUMN sift.documents.key IS 'Stable name of the source: a path, a URL, a citekey.';
@@ -37,6 +42,10 @@ COMMENT ON COLUMN sift.documents.version IS 'Counts from 1, one up with every re
 COMMENT ON COLUMN sift.documents.content_hash IS 'sha256 of the source; the same hash is the same document, and is not indexed again.';
 COMMENT ON COLUMN sift.documents.parser IS 'Parser and its version, as name/version.';
 COMMENT ON COLUMN sift.documents.chunker IS 'Chunker and its parameters, as name/parameters.';
+COMMENT ON COLUMN sift.documents.classification IS 'How confidential it is, in the user''s own words: public, internal, confidential; NULL where nobody said.';
+COMMENT ON COLUMN sift.documents.retain_until IS 'Until when it is to be kept; NULL where nobody said. Nothing is deleted by this alone.';
+COMMENT ON COLUMN sift.documents.current_from IS 'Since when this version is current: start of the transaction that stored it, never before what it replaced.';
+COMMENT ON COLUMN sift.documents.updated_at IS 'Since when everything in this row but the access list is as it is.';
 COMMENT ON COLUMN sift.documents.length IS 'Characters of the text that was chunked.';
 REVOKE ALL ON TABLE sift.documents FROM PUBLIC;
 ALTER TABLE sift.documents ENABLE ROW LEVEL SECURITY;

@@ -17,6 +17,9 @@ CREATE TABLE sift.tenants (
     index_title            text NOT NULL DEFAULT 'first',
     default_access_list_id bigint NOT NULL DEFAULT 0,
     model_id               integer,
+    keep_history           boolean NOT NULL DEFAULT true,
+    remote_classifications text[],
+    remote_retained        boolean NOT NULL DEFAULT true,
     created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
     CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT tenants_name_key UNIQUE (name),
@@ -36,5 +39,8 @@ COMMENT ON COLUMN sift.tenants.dense_weight IS 'Weight of the dense leg in fusio
 COMMENT ON COLUMN sift.tenants.index_title IS 'first: the title is indexed with the first chunk; none: it is not indexed.';
 COMMENT ON COLUMN sift.tenants.default_access_list_id IS 'Access list of documents ingested without one; 0 is the list nobody is on.';
 COMMENT ON COLUMN sift.tenants.model_id IS 'The active embedding model; NULL until one is used.';
+COMMENT ON COLUMN sift.tenants.keep_history IS 'Whether superseded and deleted versions are kept, for searches of the past.';
+COMMENT ON COLUMN sift.tenants.remote_classifications IS 'Classifications of documents whose text may be sent to a remote embedder; NULL allows all, and a document without a classification is allowed only then.';
+COMMENT ON COLUMN sift.tenants.remote_retained IS 'Whether the text of documents with a retain_until may be sent to a remote embedder.';
 REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
 ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;

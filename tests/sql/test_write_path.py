@@ -45,8 +45,8 @@ def test_the_four_states_of_a_document(store: psycopg.Connection) -> None:
     assert put(store, {**document, "text": "slow snail"}) == [("a", "replaced", 2, 1)]
     assert found(store, "fox") == set()
     assert found(store, "snail") == {"a"}
-    assert store.execute("SELECT version, event FROM sift.document_versions ORDER BY version").fetchall() == [
-        (1, "created"), (2, "replaced")]
+    assert store.execute("SELECT version, revision, event FROM sift.document_versions ORDER BY version, revision").fetchall() == [
+        (1, 0, "created"), (1, 1, "updated"), (2, 0, "replaced")]
     store.execute("SELECT sift.delete_documents('t', '{a}', 'no longer true')")
     assert store.execute("SELECT version, event, reason FROM sift.document_versions ORDER BY version").fetchall()[-1] == (
         3, "deleted", "no longer true")
