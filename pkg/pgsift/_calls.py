@@ -17,14 +17,18 @@ from pgsift.domain.filters import to_json
 from pgsift.errors import InvalidArgument
 from pgsift.ingest.cleaning import clean_json, clean_text
 from pgsift.models import (
+    AccessCheck,
+    AccessEntry,
     AccessResult,
     ChunkText,
     DeadLetter,
     DeleteResult,
     DocumentInfo,
     DocumentState,
+    Finding,
     FoldResult,
     Hit,
+    Member,
     Model,
     PackResult,
     PutResult,
@@ -183,7 +187,9 @@ def list_tenants() -> Call[Tenant]:
     return _call("list_tenants", Tenant, Tenant)
 
 
-def set_default_access(tenant: str, principals: Iterable[str] | None) -> Call[None]:
+def set_default_access(
+    tenant: str, principals: Iterable[str] | None, denied: Iterable[str] | None
+) -> Call[None]:
     """Who sees documents that come without an access list."""
     return _call(
         "set_default_access",
@@ -191,6 +197,7 @@ def set_default_access(tenant: str, principals: Iterable[str] | None) -> Call[No
         _first,
         tenant=("text", text(tenant)),
         principals=("text[]", texts(principals, "principals")),
+        denied=("text[]", texts(denied, "denied")),
     )
 
 
@@ -206,8 +213,14 @@ def map_role(tenant: str, role_name: str, principals: Iterable[str] | None) -> C
     )
 
 
-def set_access(tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> Call[AccessResult]:
-    """Who may see some documents."""
+def set_access(
+    tenant: str,
+    keys: Iterable[str] | None,
+    principals: Iterable[str] | None,
+    denied: Iterable[str] | None,
+    key_prefix: str | None,
+) -> Call[AccessResult]:
+    """Who may see some documents, from now on."""
     return _call(
         "set_access",
         AccessResult,
@@ -215,6 +228,87 @@ def set_access(tenant: str, keys: Iterable[str], principals: Iterable[str] | Non
         tenant=("text", text(tenant)),
         keys=("text[]", texts(keys, "keys")),
         principals=("text[]", texts(principals, "principals")),
+        denied=("text[]", texts(denied, "denied")),
+        key_prefix=("text", text(key_prefix, "key_prefix")),
+    )
+
+
+def change_access(
+    function: str,
+    tenant: str,
+    keys: Iterable[str] | None,
+    principals: Iterable[str] | None,
+    denied: Iterable[str] | None,
+    key_prefix: str | None,
+    on_default: bool,
+) -> Call[AccessResult]:
+    """``grant_access`` and ``revoke_access``: who else, or who no longer, may see some documents."""
+    return _call(
+        function,
+        AccessResult,
+        AccessResult,
+        tenant=("text", text(tenant)),
+        keys=("text[]", texts(keys, "keys")),
+        principals=("text[]", texts(principals, "principals")),
+        denied=("text[]", texts(denied, "denied")),
+        key_prefix=("text", text(key_prefix, "key_prefix")),
+        on_default=("boolean", bool(on_default)),
+    )
+
+
+def show_access(tenant: str, keys: Iterable[str] | None, key_prefix: str | None) -> Call[AccessEntry]:
+    """Who may see some documents, and what rules there are."""
+    return _call(
+        "show_access",
+        AccessEntry,
+        AccessEntry,
+        tenant=("text", text(tenant)),
+        keys=("text[]", texts(keys, "keys")),
+        key_prefix=("text", text(key_prefix, "key_prefix")),
+    )
+
+
+def check_access(tenant: str, key: str, principals: Iterable[str] | None) -> Call[AccessCheck]:
+    """Whether somebody may see a document, and why."""
+    return _call(
+        "check_access",
+        AccessCheck,
+        AccessCheck,
+        tenant=("text", text(tenant)),
+        key=("text", text(key, "key")),
+        principals=("text[]", texts(principals, "principals")),
+    )
+
+
+def add_members(tenant: str, group_name: str, members: Iterable[str]) -> Call[int]:
+    """Puts principals into a group."""
+    return _members("add_members", tenant, group_name, members)
+
+
+def remove_members(tenant: str, group_name: str, members: Iterable[str]) -> Call[int]:
+    """Takes principals out of a group."""
+    return _members("remove_members", tenant, group_name, members)
+
+
+def _members(function: str, tenant: str, group_name: str, members: Iterable[str]) -> Call[int]:
+    return _call(
+        function,
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        group_name=("text", text(group_name, "group_name")),
+        members=("text[]", texts(members, "members")),
+    )
+
+
+def list_members(tenant: str, group_name: str | None) -> Call[Member]:
+    """The members of a group, or of all."""
+    return _call(
+        "list_members",
+        Member,
+        Member,
+        tenant=("text", text(tenant)),
+        group_name=("text", text(group_name, "group_name")),
     )
 
 
@@ -352,6 +446,36 @@ def pack_postings(tenant: str | None, purge: bool, steps: int | None) -> Call[Pa
         tenant=("text", text(tenant)),
         purge=("boolean", bool(purge)),
         steps=("integer", integer(steps, "steps")),
+    )
+
+
+def doctor(tenant: str | None, sample: int | None) -> Call[Finding]:
+    """Looks a store over, or one tenant of it."""
+    return _call(
+        "doctor", Finding, Finding, tenant=("text", text(tenant)), sample=("integer", integer(sample, "sample"))
+    )
+
+
+def repair(tenant: str, resume: str | None) -> Call[tuple[str, str | None, str | None, str | None]]:
+    """One step of a repair: what was mended, and in the last row where to go on."""
+    return _call(
+        "repair",
+        "step, object, mended, next_step",
+        lambda *row: row,
+        tenant=("text", text(tenant)),
+        steps=("integer", 1),
+        resume=("text", resume),
+    )
+
+
+def vector_schema() -> Call[str]:
+    """The schema pgvector lives in."""
+    return Call(
+        "SELECT n.nspname::text FROM pg_catalog.pg_extension AS e"
+        " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
+        " WHERE e.extname OPERATOR(pg_catalog.=) 'vector'::pg_catalog.name",
+        (),
+        _first,
     )
 
 

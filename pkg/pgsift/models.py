@@ -13,6 +13,9 @@ from typing import Any, Literal, overload
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Status = Literal["created", "replaced", "updated", "unchanged"]
+Severity = Literal["error", "warning", "info"]
+#: Who may see a document: principals, or ``{"allow": principals, "deny": principals}``.
+Acl = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 class Record:
@@ -64,8 +67,10 @@ class Document(Record):
     """A document to ingest: its stable key, its content, and what is known about it.
 
     ``text`` is parsed as ``format`` says (``text``, ``markdown`` or ``html``; bytes are decoded) and cut by
-    the chunker, unless ``chunks`` are given. ``acl`` lists the principals who may see it; ``None`` leaves a
-    stored document's access as it is and gives a new one the tenant's default; ``()`` is nobody but writers.
+    the chunker, unless ``chunks`` are given. ``acl`` lists the principals who may see it, or says
+    ``{"allow": […], "deny": […]}``; ``None`` leaves a stored document's access as it is and gives a new one
+    that of the longest prefix of its key that has a rule, else the tenant's default; ``()`` is nobody but
+    writers.
     """
 
     key: str
@@ -73,7 +78,7 @@ class Document(Record):
     format: str = "text"
     title: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    acl: Sequence[str] | None = None
+    acl: Acl | None = None
     source_uri: str | None = None
     source_version: str | None = None
     language: str | None = None
@@ -221,6 +226,41 @@ class AccessResult(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class AccessEntry(Record):
+    """Who may see a document (``kind`` is ``document``, ``name`` its key), or what one gets that is ingested
+    without an access list: by the ``prefix`` of its key, else by ``default``. ``denied`` beats
+    ``principals``. ``origin`` of a document is the rule it agrees with (``prefix hr/``, ``default``), or
+    ``document`` where its list is its own."""
+
+    kind: Literal["document", "prefix", "default"]
+    name: str
+    principals: Sequence[str]
+    denied: Sequence[str]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccessCheck(Record):
+    """Whether somebody may see a document, and by which entries of its access list. ``reason`` is
+    ``granted``, ``denied``, ``not granted``, ``writer`` or ``no such document``; applications are told
+    ``granted`` or ``not visible``."""
+
+    visible: bool
+    reason: str
+    granted_by: Sequence[str]
+    denied_by: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Record):
+    """A member of a group; one that belongs to it through other groups is not ``direct``."""
+
+    of_group: str
+    member: str
+    direct: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentState(Record):
     """What is stored of a document: ``content_hash`` in hexadecimal, chunks, and chunks without a vector of
     the model."""
@@ -342,6 +382,54 @@ class IngestReport(Record):
     def documents(self) -> int:
         """Documents that are stored now: created, replaced, updated and unchanged."""
         return self.created + self.replaced + self.updated + self.unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class RepairResult(Record):
+    """One thing a repair mended."""
+
+    step: str
+    object: str
+    mended: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Record):
+    """One thing the doctor found: an ``error`` makes results wrong, or will; a ``warning`` is to be acted upon
+    soon; an ``info`` is good to know. ``tenant_name`` is ``None`` for what concerns the whole store.
+    ``remedy`` is the command that mends it; one that is a ``safe_fix`` loses nothing and may be run at any
+    time."""
+
+    check_name: str
+    severity: Severity
+    tenant_name: str | None
+    object: str
+    finding: str
+    remedy: str
+    safe_fix: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mended(Record):
+    """One thing the doctor did: what it ran, and what went wrong where it could not be done."""
+
+    check_name: str
+    object: str
+    action: str
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport(Record):
+    """What the doctor found, worst first, after what it did (``mended``), if it was asked to."""
+
+    findings: Sequence[Finding]
+    mended: Sequence[Mended]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is worse than an ``info``."""
+        return all(finding.severity == "info" for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,29 +17,42 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool
 
-from pgsift import _calls
+from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_here
 from pgsift._ingest import Ingest
 from pgsift.embed import Embedder, is_embeddable, reads
-from pgsift.errors import InvalidArgument, SchemaVersionMismatch, ServerUnavailable, UnknownTenant, translated
+from pgsift.errors import (
+    InvalidArgument,
+    PgsiftError,
+    SchemaVersionMismatch,
+    UnknownTenant,
+    connection_failed,
+    translated,
+)
 from pgsift.ingest.chunker import DEFAULT_TARGET
 from pgsift.ingest.sources import Source
 from pgsift.models import (
+    AccessCheck,
+    AccessEntry,
     AccessResult,
     DeadLetter,
     DeleteResult,
+    DoctorReport,
     Document,
     DocumentInfo,
     DocumentState,
+    Finding,
     FoldResult,
     Hit,
     IngestReport,
+    Member,
     Model,
     PackResult,
     Progress,
     PutResult,
     QueryTerm,
+    RepairResult,
     SearchResult,
     Stats,
     Tenant,
@@ -81,7 +94,6 @@ class Store:
         pool: ConnectionPool[Any] | None = None,
         home: str | os.PathLike[str] | None = None,
         embedder: Embedder | None = None,
-        prepare_threshold: int | None = None,
     ) -> None:
         if sum(given is not None for given in (dsn, connection, pool)) > 1:
             raise InvalidArgument(
@@ -102,7 +114,6 @@ class Store:
         self._dsn = dsn
         self._home = home
         self._embedded = dsn is None and connection is None and pool is None
-        self._prepare_threshold = prepare_threshold
         self._borrowed = connection
         self._pool = pool
         self._own: Connection[Any] | None = None
@@ -167,12 +178,10 @@ class Store:
         parameters.setdefault("fallback_application_name", "pgsift")
         try:
             self._own = Connection.connect(
-                make_conninfo("", **parameters), autocommit=True, prepare_threshold=self._prepare_threshold
+                make_conninfo("", **parameters), autocommit=True, prepare_threshold=None
             )
         except psycopg.OperationalError as error:
-            raise ServerUnavailable(
-                str(error).strip(), hint="Check that the server runs and that --dsn or PGSIFT_DSN names it."
-            ) from error
+            raise connection_failed(error) from error
         return self._own
 
     def _check(self, connection: Connection[Any]) -> None:
@@ -284,9 +293,11 @@ class Store:
         """Remove a tenant and all that is its own; false when there is none of this name."""
         return self._one(_calls.drop_tenant(tenant))
 
-    def set_default_access(self, tenant: str, principals: Iterable[str] | None) -> None:
-        """Set who sees documents ingested from now on without an access list."""
-        self._one(_calls.set_default_access(tenant, principals))
+    def set_default_access(
+        self, tenant: str, principals: Iterable[str] | None, *, denied: Iterable[str] | None = None
+    ) -> None:
+        """Set who sees documents ingested from now on without an access list, under no prefix with a rule."""
+        self._one(_calls.set_default_access(tenant, principals, denied))
 
     def map_role(self, tenant: str, role_name: str, principals: Iterable[str] | None) -> None:
         """Set the principals a database role stands for in a tenant."""
@@ -366,10 +377,77 @@ class Store:
         return self._all(_calls.delete_documents(tenant, keys, reason))
 
     def set_access(
-        self, tenant: str, keys: Iterable[str], principals: Iterable[str] | None
+        self,
+        tenant: str,
+        keys: Iterable[str] | None = None,
+        principals: Iterable[str] | None = None,
+        *,
+        denied: Iterable[str] | None = None,
+        key_prefix: str | None = None,
     ) -> list[AccessResult]:
-        """Set who may see some documents: exactly these principals."""
-        return self._all(_calls.set_access(tenant, keys, principals))
+        """Set who may see documents: exactly these principals, without those denied.
+
+        The documents are those of the ``keys``, or all whose key begins with ``key_prefix``; then those that
+        are ingested later without an access list get the same, and rules of longer prefixes are dropped.
+        """
+        return self._all(_calls.set_access(tenant, keys, principals, denied, key_prefix))
+
+    def grant_access(
+        self,
+        tenant: str,
+        keys: Iterable[str] | None = None,
+        principals: Iterable[str] | None = None,
+        *,
+        denied: Iterable[str] | None = None,
+        key_prefix: str | None = None,
+        on_default: bool = False,
+    ) -> list[AccessResult]:
+        """Add principals to those who may see documents, and ``denied`` to those who may not.
+
+        The documents are those of the ``keys``, or everything under ``key_prefix``, or, with ``on_default``,
+        those ingested later without an access list. A deny beats every grant.
+        """
+        return self._all(
+            _calls.change_access("grant_access", tenant, keys, principals, denied, key_prefix, on_default)
+        )
+
+    def revoke_access(
+        self,
+        tenant: str,
+        keys: Iterable[str] | None = None,
+        principals: Iterable[str] | None = None,
+        *,
+        denied: Iterable[str] | None = None,
+        key_prefix: str | None = None,
+        on_default: bool = False,
+    ) -> list[AccessResult]:
+        """Take principals off those who may see documents, and ``denied`` off those who may not; the
+        documents are named as for :meth:`grant_access`. Who sees through a group still does."""
+        return self._all(
+            _calls.change_access("revoke_access", tenant, keys, principals, denied, key_prefix, on_default)
+        )
+
+    def show_access(
+        self, tenant: str, keys: Iterable[str] | None = None, *, key_prefix: str | None = None
+    ) -> list[AccessEntry]:
+        """Who may see documents and what says so; without ``keys`` and ``key_prefix`` the rules alone."""
+        return self._all(_calls.show_access(tenant, keys, key_prefix))
+
+    def check_access(self, tenant: str, key: str, principals: Iterable[str] | None) -> AccessCheck:
+        """Whether these principals may see the document of the key, and by which entries of its list."""
+        return self._one(_calls.check_access(tenant, key, principals))
+
+    def add_members(self, tenant: str, group_name: str, members: Iterable[str]) -> int:
+        """Make principals, groups among them, members of a group; how many were not yet."""
+        return self._one(_calls.add_members(tenant, group_name, members))
+
+    def remove_members(self, tenant: str, group_name: str, members: Iterable[str]) -> int:
+        """Take principals out of a group; how many were in it."""
+        return self._one(_calls.remove_members(tenant, group_name, members))
+
+    def members(self, tenant: str, group_name: str | None = None) -> list[Member]:
+        """The members of a group, those through other groups included, or the direct ones of all groups."""
+        return self._all(_calls.list_members(tenant, group_name))
 
     def documents(
         self,
@@ -410,6 +488,108 @@ class Store:
         """Pack postings, of one tenant or of all: smaller and faster, the same results. ``purge`` leaves no
         trace of deleted chunks; ``steps`` bounds the work of one call."""
         return self._all(_calls.pack_postings(tenant, purge, steps))
+
+    # Health
+
+    def doctor(
+        self, tenant: str | None = None, *, sample: int | None = 1000, fix: bool = False
+    ) -> DoctorReport:
+        """Look over the whole store, or one tenant and what all share: statistics, postings, references,
+        indexes, rights, server.
+
+        About ``sample`` chunks of each tenant are looked at; with ``None`` everything is counted, which takes
+        some minutes per million chunks. ``fix`` mends what is safe to mend, then looks again; that takes a
+        store on a DSN, since some of it cannot run within a transaction, and the rights of an owner for some.
+        """
+        if fix and (self._borrowed is not None or self._pool is not None):
+            raise InvalidArgument(
+                "mending needs a connection of the store's own", hint="Make the store with a DSN."
+            )
+        mended: list[Mended] = []
+        try:
+            findings = self._examined(tenant, sample)
+            if fix:
+                for action in self._planned(findings):
+                    mended.append(self._mend(action))
+                findings = self._examined(tenant, sample)
+        except SchemaVersionMismatch as error:
+            if not (self._installed()):
+                raise
+            findings = [_doctor.schema_version(error.message, error.hint)]
+        order = {"error": 0, "warning": 1, "info": 2}
+        findings.sort(key=lambda found: (order[found.severity], found.check_name))
+        return DoctorReport(tuple(findings), tuple(mended))
+
+    def repair(self, tenant: str) -> list[RepairResult]:
+        """Mend what is derived in a tenant (postings, statistics, references, copies of access lists) from its
+        documents and the tokens of their chunks; returns what was mended.
+
+        Each step is a transaction of its own, unless the connection is the caller's; killed half-way, it can
+        be run again. Readers and writers go on meanwhile.
+        """
+        found: list[RepairResult] = []
+        resume: str | None = "references"
+        while resume is not None:
+            rows = self._all(_calls.repair(tenant, resume))
+            resume = None
+            for step, thing, what, following in rows:
+                if following is not None:
+                    resume = following
+                else:
+                    found.append(RepairResult(step, thing or "", what or ""))
+        return found
+
+    def _examined(self, tenant: str | None, sample: int | None) -> list[Finding]:
+        findings = self._all(_calls.doctor(tenant, sample))
+        tenants = [t for t in self.tenants() if tenant is None or t.tenant == tenant]
+        installed = self._all(_doctor.functions())
+        return findings + _doctor.compared(installed, self._all(_doctor.relations()), tenants)
+
+    def _planned(self, findings: list[Finding]) -> list[_doctor.Action]:
+        return _doctor.plan(
+            findings,
+            self._all(_doctor.functions()),
+            self._all(_doctor.relations()),
+            self.models(),
+            next(iter(self._all(_calls.vector_schema())), None),
+        )
+
+    def _installed(self) -> bool:
+        connection = self._opened() if self._borrowed is None and self._pool is None else self._borrowed
+        return connection is not None and (_fetch(connection, _calls.schema_installed()))[0]
+
+    def _mend(self, action: _doctor.Action) -> Mended:
+        """Do what mends a finding; what fails is told, and the rest goes on."""
+        complaints: list[str] = []
+
+        def heard(diagnostic: psycopg.errors.Diagnostic) -> None:
+            if diagnostic.severity_nonlocalized == "WARNING":
+                complaints.append(diagnostic.message_primary or "")
+
+        try:
+            if action.function == "repair":
+                self.repair(action.tenant or "")
+            elif action.function == "fold_statistics":
+                self.fold_statistics(action.tenant)
+            elif action.function in ("pack_postings", "purge_postings"):
+                self.pack_postings(action.tenant, purge=action.function == "purge_postings")
+            else:
+                with self._connection() as connection:
+                    connection.add_notice_handler(heard)
+                    try:
+                        for statement in action.statements:
+                            connection.execute(statement, prepare=False)
+                        if action.files:
+                            with connection.transaction():
+                                connection.execute(_doctor.INSTALLING_PATH)
+                                for file in action.files:
+                                    connection.execute(_doctor.file_text(file).encode(), prepare=False)
+                    finally:
+                        connection.remove_notice_handler(heard)
+        except (PgsiftError, psycopg.Error) as error:
+            diagnostic = error.diag.message_primary if isinstance(error, psycopg.Error) else error.message
+            complaints.append(diagnostic or str(error))
+        return Mended(action.check_name, action.object, action.text, "; ".join(complaints) or None)
 
     # Models
 
@@ -623,7 +803,9 @@ class Store:
 
 def _fetch(connection: Connection[Any], call: Call[T]) -> list[T]:
     with connection.cursor(row_factory=tuple_row) as cursor:
-        cursor.execute(call.statement.encode(), call.parameters)
+        # Never prepared, whatever the connection's threshold: behind a pooler in transaction mode the next
+        # transaction may meet another server session, which does not know the statement.
+        cursor.execute(call.statement.encode(), call.parameters, prepare=False)
         return [call.row(*row) for row in cursor.fetchall()]
 
 

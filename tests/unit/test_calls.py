@@ -286,6 +286,11 @@ def test_row_types_have_the_columns_of_their_functions() -> None:
         ("query_terms", models.QueryTerm),
         ("chunks_without_embedding", models.ChunkText),
         ("set_access", models.AccessResult),
+        ("grant_access", models.AccessResult),
+        ("revoke_access", models.AccessResult),
+        ("show_access", models.AccessEntry),
+        ("check_access", models.AccessCheck),
+        ("list_members", models.Member),
         ("fold_statistics", models.FoldResult),
         ("pack_postings", models.PackResult),
     ):

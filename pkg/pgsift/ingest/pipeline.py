@@ -27,7 +27,7 @@ from pgsift.ingest.chunker import Chunker, Span
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
 from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
 from pgsift.ingest.sources import Broken, Item, Skipped
-from pgsift.models import Chunk, Document, Failure, IngestReport, PutResult
+from pgsift.models import Acl, Chunk, Document, Failure, IngestReport, PutResult
 from pgsift.vectors import as_floats
 
 #: Documents of which the states are asked, and which are prepared, together; four times as many where nothing
@@ -110,7 +110,7 @@ class Preparer:
             document.source_version,
             _when(document.valid_from),
             _when(document.valid_to),
-            None if document.acl is None else sorted(set(document.acl)),
+            _acl_identity(document.acl),
             clean_json(document.metadata)[0] if document.metadata else {},
         ]
         if document.chunks is None:
@@ -161,7 +161,11 @@ class Preparer:
         if metadata:
             record["metadata"] = metadata
         if document.acl is not None:
-            record["acl"] = [clean_text(name)[0] for name in document.acl]
+            record["acl"] = (
+                {part: _clean_names(names) for part, names in document.acl.items()}
+                if isinstance(document.acl, Mapping)
+                else _clean_names(document.acl)
+            )
         for name, value in (
             ("source_uri", document.source_uri),
             ("source_version", document.source_version),
@@ -269,6 +273,16 @@ def _format(document: Document) -> Format:
     if document.format not in ("text", "markdown", "html"):
         raise InvalidDocument(f"unknown format {document.format!r}", hint="Use text, markdown or html.")
     return document.format  # type: ignore[return-value]
+
+
+def _acl_identity(acl: Acl | None) -> Any:
+    if isinstance(acl, Mapping):
+        return {part: sorted(set(names)) for part, names in sorted(acl.items())}
+    return None if acl is None else sorted(set(acl))
+
+
+def _clean_names(names: Iterable[str]) -> list[str]:
+    return [clean_text(name)[0] for name in names]
 
 
 def _when(value: Any) -> str | None:

@@ -28,7 +28,7 @@ from typing import IO, Any, get_args
 from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
 from pgsift.ingest.cleaning import clean_file_name, clean_text
 from pgsift.ingest.parsers import EXTENSIONS, Format
-from pgsift.models import Chunk, Document
+from pgsift.models import Acl, Chunk, Document
 
 #: What :func:`read` takes: a path, ``"-"`` for standard input, a document or its mapping, or an iterable of
 #: these.
@@ -91,7 +91,7 @@ class Options:
     prefix: str = ""
     format: str | None = None
     key: str | None = None
-    acl: tuple[str, ...] | None = None
+    acl: Acl | None = None
     max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
@@ -374,9 +374,21 @@ def document_of(source: Mapping[str, Any]) -> Document:
     return Document(key, **values)
 
 
-def checked_acl(acl: Any) -> tuple[str, ...]:
-    """An access list as a tuple of names, or :class:`~pgsift.errors.InvalidDocument`."""
-    if isinstance(acl, str) or not isinstance(acl, Iterable):
+def checked_acl(acl: Any) -> Acl:
+    """An access list as a tuple of names, or two of them as ``{"allow": …, "deny": …}``; or
+    :class:`~pgsift.errors.InvalidDocument`."""
+    if isinstance(acl, Mapping):
+        if not acl or not acl.keys() <= {"allow", "deny"}:
+            raise InvalidDocument(
+                "acl as an object has the members allow and deny",
+                hint='For example {"allow": ["group:hr"], "deny": ["user:1042"]}.',
+            )
+        return {name: _checked_names(names) for name, names in acl.items() if names is not None}
+    return _checked_names(acl)
+
+
+def _checked_names(acl: Any) -> tuple[str, ...]:
+    if isinstance(acl, str | Mapping) or not isinstance(acl, Iterable):
         raise InvalidDocument(
             "acl must be a list of principals", hint='For example ["group:hr", "user:1042"].'
         )
