@@ -117,12 +117,14 @@ def test_access(store: Any) -> None:
 
 def test_scripts_without_spaces_are_found_however_they_came(store: Any) -> None:
     """Tokens made by Python (ingest) and by the database (put_documents), terms by the database."""
-    store.ingest("t", [Document("zh", "红海早过了，船在印度洋面上开驶着"), Document("tool", "docker compose")])
+    ships = Document("zh", "红海早过了，船在印度洋面上开驶着")
+    store.ingest("t", [ships, Document("tool", "docker compose")])
     store.put_documents("t", [{"key": "ja", "text": "今日は成語しりとりをした"}])
     assert [(t.term, t.kept) for t in store.query_terms("t", "船 印度洋")] == [
         ("船", True), ("印度", True), ("度洋", True),
     ]  # fmt: skip
-    for query, found in [("印度洋", ["zh"]), ("船 docker", ["tool", "zh"]), ("しりとり", ["ja"]), ("火星", [])]:
+    expected = {"印度洋": ["zh"], "船 docker": ["tool", "zh"], "しりとり": ["ja"], "火星": []}
+    for query, found in expected.items():
         assert sorted(keys(store.lexical_search("t", query, principals=PUBLIC))) == found, query
 
 
