@@ -233,8 +233,7 @@ def set_access(
     )
 
 
-def change_access(
-    function: str,
+def grant_access(
     tenant: str,
     keys: Iterable[str] | None,
     principals: Iterable[str] | None,
@@ -242,9 +241,31 @@ def change_access(
     key_prefix: str | None,
     on_default: bool,
 ) -> Call[AccessResult]:
-    """``grant_access`` and ``revoke_access``: who else, or who no longer, may see some documents."""
+    """Who else may, or may not, see some documents."""
     return _call(
-        function,
+        "grant_access",
+        AccessResult,
+        AccessResult,
+        tenant=("text", text(tenant)),
+        keys=("text[]", texts(keys, "keys")),
+        principals=("text[]", texts(principals, "principals")),
+        denied=("text[]", texts(denied, "denied")),
+        key_prefix=("text", text(key_prefix, "key_prefix")),
+        on_default=("boolean", bool(on_default)),
+    )
+
+
+def revoke_access(
+    tenant: str,
+    keys: Iterable[str] | None,
+    principals: Iterable[str] | None,
+    denied: Iterable[str] | None,
+    key_prefix: str | None,
+    on_default: bool,
+) -> Call[AccessResult]:
+    """Who may, or may not, see some documents no longer."""
+    return _call(
+        "revoke_access",
         AccessResult,
         AccessResult,
         tenant=("text", text(tenant)),
@@ -282,17 +303,20 @@ def check_access(tenant: str, key: str, principals: Iterable[str] | None) -> Cal
 
 def add_members(tenant: str, group_name: str, members: Iterable[str]) -> Call[int]:
     """Puts principals into a group."""
-    return _members("add_members", tenant, group_name, members)
+    return _call(
+        "add_members",
+        None,
+        _first,
+        tenant=("text", text(tenant)),
+        group_name=("text", text(group_name, "group_name")),
+        members=("text[]", texts(members, "members")),
+    )
 
 
 def remove_members(tenant: str, group_name: str, members: Iterable[str]) -> Call[int]:
     """Takes principals out of a group."""
-    return _members("remove_members", tenant, group_name, members)
-
-
-def _members(function: str, tenant: str, group_name: str, members: Iterable[str]) -> Call[int]:
     return _call(
-        function,
+        "remove_members",
         None,
         _first,
         tenant=("text", text(tenant)),
@@ -452,7 +476,11 @@ def pack_postings(tenant: str | None, purge: bool, steps: int | None) -> Call[Pa
 def doctor(tenant: str | None, sample: int | None) -> Call[Finding]:
     """Looks a store over, or one tenant of it."""
     return _call(
-        "doctor", Finding, Finding, tenant=("text", text(tenant)), sample=("integer", integer(sample, "sample"))
+        "doctor",
+        Finding,
+        Finding,
+        tenant=("text", text(tenant)),
+        sample=("integer", integer(sample, "sample")),
     )
 
 

@@ -47,6 +47,7 @@ from pgsift.models import (
     Hit,
     IngestReport,
     Member,
+    Mended,
     Model,
     PackResult,
     Progress,
@@ -407,9 +408,7 @@ class Store:
         The documents are those of the ``keys``, or everything under ``key_prefix``, or, with ``on_default``,
         those ingested later without an access list. A deny beats every grant.
         """
-        return self._all(
-            _calls.change_access("grant_access", tenant, keys, principals, denied, key_prefix, on_default)
-        )
+        return self._all(_calls.grant_access(tenant, keys, principals, denied, key_prefix, on_default))
 
     def revoke_access(
         self,
@@ -423,9 +422,7 @@ class Store:
     ) -> list[AccessResult]:
         """Take principals off those who may see documents, and ``denied`` off those who may not; the
         documents are named as for :meth:`grant_access`. Who sees through a group still does."""
-        return self._all(
-            _calls.change_access("revoke_access", tenant, keys, principals, denied, key_prefix, on_default)
-        )
+        return self._all(_calls.revoke_access(tenant, keys, principals, denied, key_prefix, on_default))
 
     def show_access(
         self, tenant: str, keys: Iterable[str] | None = None, *, key_prefix: str | None = None
@@ -521,8 +518,8 @@ class Store:
         return DoctorReport(tuple(findings), tuple(mended))
 
     def repair(self, tenant: str) -> list[RepairResult]:
-        """Mend what is derived in a tenant (postings, statistics, references, copies of access lists) from its
-        documents and the tokens of their chunks; returns what was mended.
+        """Mend what is derived in a tenant (postings, statistics, references, copies of access lists), from
+        its documents and the tokens of their chunks; returns what was mended.
 
         Each step is a transaction of its own, unless the connection is the caller's; killed half-way, it can
         be run again. Readers and writers go on meanwhile.

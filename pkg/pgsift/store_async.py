@@ -46,6 +46,7 @@ from pgsift.models import (
     Hit,
     IngestReport,
     Member,
+    Mended,
     Model,
     PackResult,
     Progress,
@@ -406,9 +407,7 @@ class AsyncStore:
         The documents are those of the ``keys``, or everything under ``key_prefix``, or, with ``on_default``,
         those ingested later without an access list. A deny beats every grant.
         """
-        return await self._all(
-            _calls.change_access("grant_access", tenant, keys, principals, denied, key_prefix, on_default)
-        )
+        return await self._all(_calls.grant_access(tenant, keys, principals, denied, key_prefix, on_default))
 
     async def revoke_access(
         self,
@@ -422,9 +421,7 @@ class AsyncStore:
     ) -> list[AccessResult]:
         """Take principals off those who may see documents, and ``denied`` off those who may not; the
         documents are named as for :meth:`grant_access`. Who sees through a group still does."""
-        return await self._all(
-            _calls.change_access("revoke_access", tenant, keys, principals, denied, key_prefix, on_default)
-        )
+        return await self._all(_calls.revoke_access(tenant, keys, principals, denied, key_prefix, on_default))
 
     async def show_access(
         self, tenant: str, keys: Iterable[str] | None = None, *, key_prefix: str | None = None
@@ -520,8 +517,8 @@ class AsyncStore:
         return DoctorReport(tuple(findings), tuple(mended))
 
     async def repair(self, tenant: str) -> list[RepairResult]:
-        """Mend what is derived in a tenant (postings, statistics, references, copies of access lists) from its
-        documents and the tokens of their chunks; returns what was mended.
+        """Mend what is derived in a tenant (postings, statistics, references, copies of access lists), from
+        its documents and the tokens of their chunks; returns what was mended.
 
         Each step is a transaction of its own, unless the connection is the caller's; killed half-way, it can
         be run again. Readers and writers go on meanwhile.
