@@ -34,6 +34,8 @@ EXIT_CODES = {
     5: "the database role may not do this",
     6: "no server answers",
     7: "ingest went through, but some sources failed; they are listed by: pgsift dead-letters",
+    8: "the statement was cancelled, ran out of time or gave way to another one; it can be repeated",
+    9: "the server's disk is full, its memory used up, or it takes no more connections",
     70: "a fault in pgsift itself",
     130: "interrupted by Ctrl-C",
     141: "the reader of standard output went away",

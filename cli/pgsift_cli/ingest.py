@@ -74,18 +74,26 @@ def ingest(
       curl -s https://example.org/page.html | pgsift ingest - --format html --key page
     """
     model = document_embedder(embedder)
-    with session.store() as store, session.out.progress() as progress:
-        report = store.ingest(
-            session.tenant,
-            paths,
-            embedder=model,
-            progress=progress,
-            acl=acl,
-            prefix=prefix,
-            format=format,
-            key=key,
-            sync=sync,
-        )
+    from pgsift.errors import report_of
+
+    try:
+        with session.store() as store, session.out.progress() as progress:
+            report = store.ingest(
+                session.tenant,
+                paths,
+                embedder=model,
+                progress=progress,
+                acl=acl,
+                prefix=prefix,
+                format=format,
+                key=key,
+                sync=sync,
+            )
+    except BaseException as error:
+        done = report_of(error)
+        if done is not None:
+            session.out.document(done) if session.json else session.out.report(done)
+        raise
     if session.json:
         session.out.document(report)
     else:

@@ -8,6 +8,7 @@ known and compute the others; store.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from pgsift.errors import (
     InvalidDocument,
     InvalidVector,
     PgsiftError,
+    QueryCancelled,
+    ServerUnavailable,
 )
 from pgsift.ingest import pipeline, sources
 from pgsift.ingest.chunker import Chunker
@@ -80,6 +83,7 @@ class Ingest:
         self.total_bytes: int | None = None
         self.preparer: Preparer
         self.missing_vectors = False
+        self.stopping = False
 
     # Entry points
 
@@ -115,18 +119,34 @@ class Ingest:
         )
         tasks = Tasks(inline=not self.store.owns_transactions)
         try:
-            self._stream(sources.read(given, options), tasks)
-        finally:
-            tasks.close()
-        if self.missing_vectors:
-            self.embed_missing(progress, begun=True)
-        if sync:
-            for folder in folders:
-                self._delete_gone(folder.absolute().as_uri(), options.prefix)
-        self._maintain(last=True)
+            try:
+                self._stream(sources.read(given, options), tasks)
+            finally:
+                self.stopping = True
+                tasks.close()
+            if self.missing_vectors:
+                self.embed_missing(progress, begun=True)
+            if sync:
+                for folder in folders:
+                    self._delete_gone(folder.absolute().as_uri(), options.prefix)
+            self._maintain(last=True)
+        except BaseException as error:
+            self._leave(error)
+            raise
         report = self.tally.report(self.tenant, self.run_id)
         self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
+
+    def _leave(self, error: BaseException) -> None:
+        """Tell what was done before an error ended the run: the caller with the exception
+        (:func:`pgsift.errors.report_of`), and the record of the run while there is a server to write it."""
+        report = self.tally.report(self.tenant, self.run_id)
+        error.ingest_report = report  # type: ignore[attr-defined]
+        if self.run_id is None or not self.store.owns_transactions or isinstance(error, ServerUnavailable):
+            return
+        summary = report.to_dict() | {"interrupted": pipeline.reason(error)}
+        with contextlib.suppress(Exception):
+            self.store._one(_calls.finish_run(self.tenant, self.run_id, summary))
 
     def put(
         self,
@@ -376,13 +396,15 @@ class Ingest:
 
     def _store(self, documents: list[Prepared]) -> None:
         for batch in pipeline.batches(documents, self.tally):
+            if self.stopping:
+                return
             self._put(batch)
             self._report("store")
             self._maintain()
 
     def _put(self, batch: Batch) -> None:
-        """Store a batch in one transaction; when its data is refused, in halves, down to the document that is
-        to blame."""
+        """Store a batch in one transaction; when its data is refused or its time is up, in halves, down to
+        the document that is to blame."""
         attempt = 1
         while True:
             try:
@@ -395,7 +417,7 @@ class Ingest:
                 if state in _RETRIED and self.store.owns_transactions and attempt < _ATTEMPTS:
                     attempt += 1
                     continue
-                if not _is_about_data(error):
+                if not _is_about_data(error) and not (_is_timeout(error) and len(batch.documents) > 1):
                     raise
                 if len(batch.documents) == 1:
                     document = batch.documents[0]
@@ -517,6 +539,12 @@ def _prepare_one(preparer: Preparer, hashed: Hashed, embed: bool) -> Prepared:
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _is_timeout(error: Exception) -> bool:
+    """Whether the server gave up for want of time, and not because somebody cancelled the statement: both
+    have one SQLSTATE."""
+    return isinstance(error, QueryCancelled) and "timeout" in error.message
 
 
 def _is_about_data(error: Exception) -> bool:

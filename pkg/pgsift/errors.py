@@ -17,6 +17,9 @@ The tree::
     ├── InvalidDocument           PS012
     ├── ModelUnavailable          PS013
     ├── ServerUnavailable         no server, or it went away
+    ├── QueryCancelled            SQLSTATE 57014, 55P03: cancelled, or out of time
+    ├── Conflict                  SQLSTATE 40001, 40P01: another transaction was in the way
+    ├── OutOfResources            SQLSTATE class 53: the server's disk, memory or connections are used up
     └── MissingExtra              an optional dependency is not installed
 
 Every exception carries ``sqlstate`` (``None`` where no server was involved) and ``hint``: one sentence that
@@ -27,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import psycopg
 
@@ -39,9 +43,13 @@ from pgsift.domain.errors import (
     UnknownTenant,
 )
 
+if TYPE_CHECKING:
+    from pgsift.models import IngestReport
+
 __all__ = [
     "AlreadyExists",
     "AnalyzerMismatch",
+    "Conflict",
     "InvalidArgument",
     "InvalidDocument",
     "InvalidFilter",
@@ -50,13 +58,17 @@ __all__ = [
     "ModelUnavailable",
     "NotPermitted",
     "NothingToSearch",
+    "OutOfResources",
     "PgsiftError",
+    "QueryCancelled",
     "SchemaVersionMismatch",
     "ServerUnavailable",
     "UnknownAnalyzer",
     "UnknownModel",
     "UnknownTenant",
+    "connection_failed",
     "from_psycopg",
+    "report_of",
     "translated",
 ]
 
@@ -123,11 +135,53 @@ class ServerUnavailable(PgsiftError):
     exit_code = 6
 
 
+class QueryCancelled(PgsiftError):
+    """The statement was cancelled or ran out of time; nothing of it was kept."""
+
+    exit_code = 8
+
+
+class Conflict(PgsiftError):
+    """Another transaction was in the way; nothing was kept, and the same call can be repeated."""
+
+    exit_code = 8
+
+
+class OutOfResources(PgsiftError):
+    """The server's disk is full, its memory is used up, or it takes no more connections; nothing was kept."""
+
+    exit_code = 9
+
+
 class MissingExtra(PgsiftError):
     """An optional dependency is not installed; the hint names the extra."""
 
     exit_code = 4
 
+
+_LOST = (
+    "Check that the server runs and that --dsn or PGSIFT_DSN names it. What was committed stays; the call "
+    "can be repeated."
+)
+_AGAIN = "Nothing of it was kept; repeat it."
+_TIME = "Nothing of it was kept. Give it more time (statement_timeout, lock_timeout), or less to do."
+_HINTS: dict[str, tuple[type[PgsiftError], str]] = {
+    "57014": (QueryCancelled, _TIME),
+    "55P03": (QueryCancelled, _TIME),
+    "40001": (Conflict, _AGAIN),
+    "40P01": (Conflict, _AGAIN),
+    "25006": (NotPermitted, "It is a standby or was set read-only: name the primary to write."),
+    "53100": (OutOfResources, "The server's disk is full: free some space there, then repeat it."),
+    "53200": (OutOfResources, "The server's memory is used up: repeat it with less at once, or later."),
+    "53300": (OutOfResources, "Raise max_connections or use a pool, or wait until connections are free."),
+}
+# What servers and poolers say when they take no more connections.
+_NO_MORE = (
+    "too many clients",
+    "too many connections",
+    "remaining connection slots are reserved",
+    "no more connections allowed",
+)
 
 _BY_SQLSTATE: dict[str, type[PgsiftError]] = {
     cls.default_sqlstate: cls
@@ -155,11 +209,39 @@ def from_psycopg(error: psycopg.Error) -> PgsiftError | None:
             hint="Run: pgsift db upgrade",
             sqlstate=state,
         )
-    if isinstance(error, psycopg.OperationalError) and (state is None or state.startswith(("08", "57P"))):
-        return ServerUnavailable(
-            message, hint="Check that the server runs and that --dsn or PGSIFT_DSN names it.", sqlstate=state
-        )
+    if state in _HINTS:
+        kind, advice = _HINTS[state]
+        return kind(message, hint=hint or advice, sqlstate=state)
+    if state is not None and state.startswith("53"):
+        return OutOfResources(message, hint=hint or "Free some there, then repeat it.", sqlstate=state)
+    if state is not None and state.startswith(("08", "57P", "58", "25P03", "25P04")):
+        return ServerUnavailable(message, hint=_LOST, sqlstate=state)
+    if isinstance(error, psycopg.OperationalError) and state is None:
+        return connection_failed(error)
     return None
+
+
+def connection_failed(error: psycopg.Error) -> PgsiftError:
+    """The exception for an error without SQLSTATE: no connection was made, or it broke.
+
+    The reason of a refusal comes as text alone, in English where the server was not told otherwise.
+    """
+    lines = [" ".join(line.split()) for line in str(error).splitlines() if line.strip()] or ["no connection"]
+    # Several addresses were tried: each has a line; otherwise the first line tells the reason.
+    message = "; ".join(lines) if lines[0].startswith("Multiple") else lines[0]
+    if any(part in str(error) for part in _NO_MORE):
+        return OutOfResources(
+            message,
+            hint="Raise max_connections or use a pool, or wait until connections are free.",
+            sqlstate="53300",
+        )
+    return ServerUnavailable(message, hint=_LOST)
+
+
+def report_of(error: BaseException) -> IngestReport | None:
+    """What an ingest had done when this exception ended it; ``None`` for any other exception."""
+    report: IngestReport | None = getattr(error, "ingest_report", None)
+    return report
 
 
 @contextmanager
