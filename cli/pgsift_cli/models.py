@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import Session, command
+from pgsift_cli._common import Session, command, document_embedder
 from pgsift_cli.output import safe
 
-app = typer.Typer(help="Embedding models: list and register.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Embedding models: list, register, embed what has no vector.", no_args_is_help=True, rich_markup_mode=None)
 
 
 def list_(session: Session) -> None:
@@ -84,5 +84,32 @@ def register(
         session.out.line(f"model {safe(name)}")
 
 
+def backfill(
+    session: Session,
+    embedder: Annotated[
+        str, typer.Option("--embedder", metavar="MODEL", help="As in pgsift ingest.")
+    ] = "minilm",
+) -> None:
+    """Embed the chunks of a tenant that have no vector of a model: those stored from SQL, or without one.
+
+    What is done stays when it is interrupted; run again, it goes on.
+
+    \b
+    Examples:
+      pgsift models backfill
+      pgsift models backfill --tenant acme --embedder onnx:models/bge-m3
+    """
+    model = document_embedder(embedder)
+    if model is None:
+        raise typer.BadParameter("none has no vectors to give", param_hint="--embedder")
+    with session.store() as store, session.out.progress() as progress:
+        done = store.embed_missing(session.tenant, embedder=model, progress=progress)
+    if session.json:
+        session.out.document({"model": model.name, "embedded": done})
+    else:
+        session.out.line(f"chunks embedded: {done:,}")
+
+
 command(app, "list", tenant=False)(list_)
+command(app, "backfill")(backfill)
 command(app, "register", tenant=False)(register)

@@ -18,6 +18,13 @@ app = typer.Typer(
 )
 
 
+def _installed(session: Session) -> None:
+    """Start the embedded server where it does not run, with schema and default tenant."""
+    session.dsn = None
+    with session.store() as store:
+        store.tenants()  # a store connects at its first call
+
+
 def start(session: Session) -> None:
     """Start the server unless it runs, install the schema, and print the DSN.
 
@@ -28,9 +35,7 @@ def start(session: Session) -> None:
       pgsift server start
       psql "$(pgsift server start)"
     """
-    session.dsn = None
-    with session.store():
-        pass
+    _installed(session)
     from pgsift import server
 
     dsn = server.ensure_running(session.home)
@@ -97,9 +102,7 @@ def psql(
       pgsift server psql
       pgsift server psql -- -c "SELECT key FROM sift.search('default', 'pump', principals => '{public}')"
     """
-    session.dsn = None
-    with session.store():
-        pass
+    _installed(session)
     from pgsift import server
 
     command_line = [*server.psql_command(session.home), *(arguments or [])]

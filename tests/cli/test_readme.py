@@ -116,8 +116,8 @@ def roles(server_dsn: str) -> Iterator[None]:
 @pytest.fixture
 def place(dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the commands take, and a database of its own with the tenant ``default``."""
+    shutil.copytree(ROOT / "demo/corpus", tmp_path / "demo/corpus")
     shutil.copytree(ROOT / "demo/corpus/public", tmp_path / "docs")
-    shutil.copytree(ROOT / "demo/corpus/hr", tmp_path / "personnel")
     (tmp_path / "questions.txt").write_text("winch accident\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PGSIFT_DSN", dsn)
@@ -144,6 +144,7 @@ def test_readme_works(place: Path, dsn: str, roles: None, capsys: pytest.Capture
         run_commands(block, dsn)
     out = capsys.readouterr().out
     assert "hr/injury-leave.md" in out and "winch-safety.md" in out
+    assert "hr/salary-bands.md" in out and '"key": "tide-table.md"' in out
     code = blocks(README, "python")
     assert code
     printed = io.StringIO()

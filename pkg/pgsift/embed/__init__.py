@@ -29,7 +29,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from pgsift.embed._base import Embedder, Metric, is_embeddable, reads
+from pgsift.embed._base import Embedder, Metric, is_embeddable, reads, require
 from pgsift.errors import InvalidArgument
 
 __all__ = [
@@ -58,9 +58,12 @@ def load_embedder(spec: str = DEFAULT_EMBEDDER, **options: Any) -> Embedder:
     ``base_url`` and ``api_key`` from the environment (``PGSIFT_EMBED_URL``, ``PGSIFT_EMBED_KEY``) when they
     are not given.
 
-    Raises :class:`~pgsift.errors.InvalidArgument` for an unknown specification or option.
+    Raises :class:`~pgsift.errors.InvalidArgument` for an unknown specification or option, and
+    :class:`~pgsift.errors.MissingExtra` where numpy is missing, which no embedder does without.
     """
     kind, _, name = spec.partition(":")
+    # Here, where the setting is known by its name: every embedder returns numpy arrays.
+    require("numpy", extra="static" if kind in ("static", "wordllama") else "local", setting=spec)
     if kind in ("minilm", "static", "wordllama") and not name:
         return _call(spec, _plain(kind), options)
     if kind in ("onnx", "sentence-transformers", "fastembed", "openai") and name:
