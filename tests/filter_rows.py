@@ -18,8 +18,8 @@ SELECT coalesce(({predicate})::text, 'NULL')
 FROM jsonb_array_elements($2::jsonb) WITH ORDINALITY AS q (item, position)
 CROSS JOIN LATERAL jsonb_to_record(q.item -> 'document') AS d (
     key text, title text, source_uri text, source_version text, parser text, chunker text, language text,
-    license text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz, version integer,
-    length integer, updated_at timestamptz, metadata jsonb)
+    license text, classification text, observed_at timestamptz, valid_from timestamptz, valid_to timestamptz,
+    retain_until timestamptz, version integer, length integer, updated_at timestamptz, metadata jsonb)
 CROSS JOIN LATERAL (
     SELECT r.kind, r.page, r.ordinal, r.doc_length, r.section AS section_path
     FROM jsonb_to_record(q.item -> 'chunk') AS r (

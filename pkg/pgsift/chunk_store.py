@@ -178,8 +178,10 @@ def _document(source: Source) -> dict[str, Any]:
         "source_version": source.source_version,
         "language": source.language,
         "license": source.license,
+        "classification": source.classification,
         "valid_from": None if source.valid_from is None else source.valid_from.isoformat(),
         "valid_to": None if source.valid_to is None else source.valid_to.isoformat(),
+        "retain_until": None if source.retain_until is None else source.retain_until.isoformat(),
         "length": max((_end(chunk) for chunk in source.chunks), default=0),
         "chunks": chunks,
     }

@@ -293,6 +293,8 @@ def _described(source: Source) -> dict[str, Any]:
         "source_version": source.source_version,
         "language": source.language,
         "license": source.license,
+        "classification": source.classification,
         "valid_from": source.valid_from,
         "valid_to": source.valid_to,
+        "retain_until": source.retain_until,
     }

@@ -73,8 +73,10 @@ class Source:
     source_version: str | None = None
     language: str | None = None
     license: str | None = None
+    classification: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    retain_until: datetime | None = None
 
     def content_hash(self) -> str:
         """sha256, in hexadecimal, of what ranking sees: the title and the chunks. Equal ones are one
@@ -94,7 +96,7 @@ class Source:
         if not self.key or len(self.key.encode("utf-8", "replace")) > 2000:
             raise InvalidArgument("the key of a source has 1 to 2000 bytes")
         if _unstorable([self.key, self.title, self.source_uri, self.source_version, self.language,
-                        self.license, self.metadata, self.principals]):  # fmt: skip
+                        self.license, self.classification, self.metadata, self.principals]):  # fmt: skip
             raise InvalidArgument(
                 f"the source {self.key!r} holds a NUL character or half of a surrogate pair"
             )
