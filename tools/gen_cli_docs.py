@@ -62,7 +62,10 @@ def walk(group: Any, prefix: str = "pgsift") -> list[tuple[str, Any]]:
     found = []
     for name, command in group.commands.items():
         full = f"{prefix} {name}"
-        found += walk(command, full) if hasattr(command, "commands") else [(full, command)]
+        is_group = hasattr(command, "commands")
+        if not is_group or command.invoke_without_command:
+            found.append((full, command))
+        found += walk(command, full) if is_group else []
     return found
 
 

@@ -174,9 +174,11 @@ def command(
     connection: bool = True,
     tenant: bool = True,
     json: bool = True,
+    group: bool = False,
     **settings: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register ``function(session, …)`` as a command that also takes the shared options, all by default."""
+    """Register ``function(session, …)`` as a command that also takes the shared options, all by default;
+    with ``group`` as what *app*, a group of commands, does when none of them is named."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
@@ -197,6 +199,8 @@ def command(
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 
         def run(*, context: typer.Context, **values: Any) -> None:
+            if group and context.invoked_subcommand is not None:
+                return
             given = context.find_root().obj or Globals()
             session = Session(
                 dsn=_given(values.pop("dsn", None), given.dsn),
@@ -223,7 +227,10 @@ def command(
         run.__module__ = function.__module__
         run.__signature__ = inspect.Signature([context, *parameters])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (context, *parameters)}
-        app.command(name, **settings)(run)
+        if group:
+            app.callback(invoke_without_command=True, **settings)(run)
+        else:
+            app.command(name, **settings)(run)
         return function
 
     return register

@@ -10,10 +10,13 @@ import typer
 
 from pgsift_cli import db as db_commands
 from pgsift_cli import (
+    acl,
     delete,
+    doctor,
     documents,
     embed_queries,
     evaluate,
+    groups,
     ingest,
     models,
     query_terms,
@@ -53,7 +56,10 @@ app = typer.Typer(
 
 for module in (ingest, search, query_terms, delete, documents, stats, embed_queries, evaluate):
     module.register(app)
+doctor.register(app)
 app.add_typer(tenants.app, name="tenants")
+app.add_typer(acl.app, name="acl")
+app.add_typer(groups.app, name="groups")
 app.add_typer(models.app, name="models")
 app.add_typer(db_commands.app, name="db")
 app.add_typer(server_commands.app, name="server")

@@ -395,8 +395,8 @@ class RepairResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class Finding(Record):
-    """One thing the doctor found: an ``error`` makes results wrong, or will; a ``warning`` is to be acted upon
-    soon; an ``info`` is good to know. ``tenant_name`` is ``None`` for what concerns the whole store.
+    """One thing the doctor found: an ``error`` makes results wrong, or will; a ``warning`` is to be acted
+    upon soon; an ``info`` is good to know. ``tenant_name`` is ``None`` for what concerns the whole store.
     ``remedy`` is the command that mends it; one that is a ``safe_fix`` loses nothing and may be run at any
     time."""
 

@@ -16,7 +16,7 @@ BEGIN
     ORDER BY 3;
 
     RETURN QUERY
-    SELECT 'indexes'::text, 'error'::text, format('model %s', to_json(m.name)),
+    SELECT 'indexes'::text, 'error'::text, format('%s, model %s', m.partition, to_json(m.name)),
            CASE WHEN to_regclass(m.partition) IS NULL THEN format('the table sift.chunk_embeddings_m%s of the model is missing', m.model_id)
                 ELSE 'the model has no HNSW index: searches among many visible vectors are refused or slow' END,
            CASE WHEN to_regclass(m.partition) IS NULL THEN 'restore it from a backup, or drop the row of the model and register it anew'

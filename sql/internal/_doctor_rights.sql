@@ -1,4 +1,5 @@
--- The doctor on owners, privileges, row security and roles, by rules that hold for every object of the schema whatever revision it is of.
+-- The doctor on owners, privileges, row security and roles, by rules that hold for every object of the schema whatever revision it is
+-- of. What each of the four roles may execute is for the client to compare, which knows the SQL of the revision.
 CREATE OR REPLACE FUNCTION sift._doctor_rights()
 RETURNS TABLE (check_name text, severity text, object text, finding text, remedy text, safe_fix boolean)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -51,7 +52,8 @@ BEGIN
                   CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END),
            true
     FROM granted AS g
-    WHERE g.grantee = 0 OR g.is_grantable OR g.kind IN ('TABLE', 'SEQUENCE', 'SCHEMA') OR (g.kind = 'FUNCTION' AND starts_with(g.short::text, '_'))
+    WHERE g.grantee = 0 OR g.is_grantable OR g.kind IN ('TABLE', 'SEQUENCE', 'SCHEMA') OR (g.kind = 'FUNCTION' AND starts_with(g.short::text, '_')
+           AND pg_get_userbyid(g.grantee) NOT IN ('sift_owner', 'sift_writer', 'sift_app', 'sift_reader'))
     ORDER BY 1 DESC, 3, 4;
 
     RETURN QUERY

@@ -7,7 +7,7 @@ AS $$
 DECLARE
     v_reason    text := reason;
     v_tenant_id integer := sift._tenant_id(tenant);
-    v_by        text := sift._effective_role();
+    v_by        text := sift._recorded_role();
     v_now       timestamptz := now();
     v_keep      boolean := (SELECT t.keep_history FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id);
     v_ids       bigint[];

@@ -35,14 +35,15 @@ RETURNS TABLE (
     legs             text,
     dense_path       text
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, -s.distance, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
            s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
-    FROM sift._search(
-        dense_search.tenant, NULL, dense_search.k, dense_search.principals, dense_search.filter, dense_search.query_embedding, 'dense',
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._search(
+        c.role_id, c.proof, dense_search.tenant, NULL, dense_search.k, dense_search.principals, dense_search.filter, dense_search.query_embedding, 'dense',
         dense_search.model, NULL, NULL, NULL, dense_search.per_document, dense_search.collapse, NULL, dense_search.max_distance) AS s
     ORDER BY s.rank;
 END

@@ -34,14 +34,15 @@ RETURNS TABLE (
     legs             text,
     dense_path       text
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.lexical_score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
            s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
-    FROM sift._search(
-        lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._search(
+        c.role_id, c.proof, lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
         NULL, NULL, NULL, NULL, lexical_search.per_document, lexical_search.collapse, lexical_search.min_score, NULL) AS s
     ORDER BY s.rank;
 END

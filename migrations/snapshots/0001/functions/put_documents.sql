@@ -31,7 +31,7 @@ DECLARE
     v_tenant     record;
     v_model_id   integer;
     v_now        timestamptz := now();
-    v_by         text := sift._effective_role();
+    v_by         text := sift._recorded_role();
     v_batch      jsonb;
     v_bad        text;
     v_lists      jsonb;

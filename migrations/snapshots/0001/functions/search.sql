@@ -45,14 +45,15 @@ RETURNS TABLE (
     legs             text,
     dense_path       text
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
            s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
-    FROM sift._search(
-        search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._search(
+        c.role_id, c.proof, search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
         search.depth, search.rrf_k, search.weights, search.per_document, search.collapse, search.min_score, search.max_distance) AS s
     ORDER BY s.rank;
 END

@@ -7,7 +7,7 @@ DECLARE
     v_run_id    bigint;
 BEGIN
     INSERT INTO sift.ingest_runs AS r (tenant_id, source, parameters, started_by)
-    VALUES (v_tenant_id, source, coalesce(parameters, '{}'::jsonb), sift._effective_role())
+    VALUES (v_tenant_id, source, coalesce(parameters, '{}'::jsonb), sift._recorded_role())
     RETURNING r.run_id INTO v_run_id;
     RETURN v_run_id;
 END

@@ -16,11 +16,11 @@ BEGIN
     ORDER BY 3;
 
     RETURN QUERY
-    SELECT 'indexes'::text, 'error'::text, format('model %s', to_json(m.name)),
+    SELECT 'indexes'::text, 'error'::text, format('%s, model %s', m.partition, to_json(m.name)),
            CASE WHEN to_regclass(m.partition) IS NULL THEN format('the table sift.chunk_embeddings_m%s of the model is missing', m.model_id)
                 ELSE 'the model has no HNSW index: searches among many visible vectors are refused or slow' END,
            CASE WHEN to_regclass(m.partition) IS NULL THEN 'restore it from a backup, or drop the row of the model and register it anew'
-                ELSE format('CREATE INDEX CONCURRENTLY chunk_embeddings_m%1$s_hnsw_idx ON %2$s USING hnsw ((%3$I::%4$I.%5$s(%6$s)) %4$I.%5$s_%7$s_ops)',
+                ELSE 'CREATE' || format(' INDEX CONCURRENTLY chunk_embeddings_m%1$s_hnsw_idx ON %2$s USING hnsw ((%3$I::%4$I.%5$s(%6$s)) %4$I.%5$s_%7$s_ops)',
                             m.model_id, m.partition, m.vector_column, v_schema, m.precision, m.dimensions, m.metric) END,
            to_regclass(m.partition) IS NOT NULL
     FROM (SELECT e.model_id, e.name, e.dimensions, e.metric, e.precision, format('sift.chunk_embeddings_m%s', e.model_id) AS partition,

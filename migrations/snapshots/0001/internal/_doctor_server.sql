@@ -136,7 +136,7 @@ BEGIN
             ' SELECT n.tenant_id FROM present AS p CROSS JOIN LATERAL'
             '  (SELECT t.tenant_id FROM %1$s AS t WHERE t.tenant_id > p.tenant_id ORDER BY t.tenant_id LIMIT 1) AS n)'
             ' SELECT ''orphans''::text, ''error''::text, %2$L::text, format(''rows of %2$s belong to the tenant number %%s, which does not exist'', p.tenant_id),'
-            '        format(''DELETE'' || format('' FROM %1$s WHERE tenant_id = %%s'', p.tenant_id), false'
+            '        format(''DELETE'' || '' FROM %1$s WHERE tenant_id = %%s'', p.tenant_id), false'
             ' FROM present AS p WHERE p.tenant_id <> ALL ($1)', v_table.name, v_table.relname)
         USING v_tenants;
     END LOOP;

@@ -7,6 +7,8 @@
 -- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, k. Where
 -- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again.
 CREATE OR REPLACE FUNCTION sift._search(
+    caller          oid,
+    proof           bytea,
     tenant          text,
     query           text,
     k               integer,
@@ -46,12 +48,12 @@ RETURNS TABLE (
     legs             text,
     dense_path       text
 )
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE
     v_max_depth CONSTANT integer := 10000;
-    v_tenant_id    integer := sift._tenant_id(tenant);
+    v_tenant_id    integer := sift._enter(tenant, caller, proof);
     v_tenant       record;
     v_model_id     integer;
     v_model        record;
@@ -87,7 +89,7 @@ DECLARE
     v_collapse     boolean := coalesce(collapse, false);
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
-    v_lists := sift._visible_lists(v_tenant_id, principals);
+    v_lists := sift._visible_lists(v_tenant_id, principals, caller);
 
     IF v_k IS NULL OR v_k < 0 OR v_k > v_max_depth THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
@@ -250,6 +252,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;
