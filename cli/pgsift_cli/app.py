@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from pgsift_cli import db as db_commands
 from pgsift_cli import (
     acl,
     delete,
@@ -24,6 +23,7 @@ from pgsift_cli import (
     stats,
     tenants,
 )
+from pgsift_cli import db as db_commands
 from pgsift_cli import server as server_commands
 from pgsift_cli._common import Dsn, Globals, Home, Interrupted, Json, ReaderGone, TenantOption
 from pgsift_cli.output import failure
