@@ -9,7 +9,11 @@ import typer
 from pgsift_cli._common import Session, command, document_embedder
 from pgsift_cli.output import safe
 
-app = typer.Typer(help="Embedding models: list, register, embed what has no vector.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Embedding models: list, register, embed what has no vector.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 def list_(session: Session) -> None:

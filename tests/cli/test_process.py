@@ -146,7 +146,8 @@ def test_a_server_command_may_be_the_first_of_all(home: Path, first: str) -> Non
     kept["PGSIFT_HOME"] = str(home)
 
     def run(*arguments: str) -> str:
-        return subprocess.run([*PGSIFT, *arguments], env=kept, check=True, capture_output=True, text=True).stdout
+        command = [*PGSIFT, *arguments]
+        return subprocess.run(command, env=kept, check=True, capture_output=True, text=True).stdout
 
     try:
         if first == "start":

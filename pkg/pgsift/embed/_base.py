@@ -244,7 +244,7 @@ def require(module: str, *, extra: str, setting: str) -> ModuleType:
         package = module.partition(".")[0]
         raise MissingExtra(
             f"embedder {setting!r} needs the package {package!r}, which cannot be imported: {error}",
-            hint=f"Install it: pip install 'pgsift[{extra}]'. Without vectors: --embedder none, or no embedder.",
+            hint=f"Install it: pip install 'pgsift[{extra}]'. To do without vectors: --embedder none.",
         ) from error
 
 
