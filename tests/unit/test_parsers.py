@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -238,6 +239,103 @@ def test_html_blocks_tile_the_text(page: str) -> None:
         assert parsed.text[block.start : block.end].strip()
         position = block.end
     assert position == len(parsed.text)
+
+
+# Words of one run of inline elements are one word; every block, item and cell is a run of its own.
+INLINE = ("span", "b", "i", "em", "code", "small", "mark", "sub", "abbr", "time", "label", "font", "q", "x-y")
+BLOCKS = (
+    *("div", "p", "section", "blockquote", "ul", "ol", "dl", "table", "h2", "h3", "figure", "details"),
+    *("address", "pre", "header", "center", "fieldset", "li", "hgroup", "menu", "dialog"),
+)
+_inline = st.recursive(
+    st.just(None), lambda inner: st.tuples(st.sampled_from(INLINE), st.lists(inner, max_size=3)), max_leaves=4
+)
+_nested = st.recursive(
+    _inline,
+    lambda inner: st.tuples(st.sampled_from(BLOCKS), st.lists(inner, max_size=4)),
+    max_leaves=15,
+)
+_WITHIN = {
+    "ul": ("<li>", "</li>"),
+    "ol": ("<li>", "</li>"),
+    "menu": ("<li>", "</li>"),
+    "dl": ("<dt>", "</dt>"),
+    "table": ("<tr><td>", "</td></tr>"),
+}
+
+
+def written(nodes: list[Any], words: list[str]) -> str:
+    """HTML of the nodes; each leaf becomes a word of its own, noted in ``words`` with a blank at each
+    boundary of a block."""
+    page = ""
+    for node in nodes:
+        if node is None:
+            word = f"w{sum(len(word) > 1 for word in words)}w"
+            words.append(word)
+            page += word
+            continue
+        tag, inside = node
+        block = tag in BLOCKS
+        opening, closing = _WITHIN.get(tag, ("", ""))
+        words.append(" " if block else "")
+        page += f"<{tag}>{opening}{written(inside, words)}{closing}</{tag}>"
+        words.append(" " if block else "")
+    return page
+
+
+@needs_trafilatura
+@given(st.lists(_nested, min_size=1, max_size=4), st.sampled_from(["%s", "<main>%s</main>", "<article>%s"]))
+def test_blocks_of_html_part_words_and_inline_elements_do_not(nodes: list[Any], frame: str) -> None:
+    words: list[str] = []
+    page = written(nodes, words)
+    # Lists of Markdown and cells are told apart by marks of their own.
+    found = [word for word in parse(frame % page, "html").text.split() if word not in ("-", "|")]
+    assert found == "".join(words).split()
+
+
+@needs_trafilatura
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (
+            "<article><h1>Head</h1><div>pump<div>valve</div>gear</div></article>",
+            "Head\n\npump\n\nvalve\n\ngear",
+        ),
+        ("<div>aaa<div>bbb</div>ccc<span>ddd</span></div>", "aaa\n\nbbb\n\ncccddd"),
+        ("<p>w<b><i><table><tr><td>cellword<td>cellb", "w\n\ncellword | cellb"),
+        ("<p>a<select><option>x<option>y</select>b</p>", "a\n\nb"),
+        ("<p>one<br>two<wbr>three</p>", "one\ntwothree"),
+        ("<p>a<script>x</script>b</p>", "ab"),
+        ("<main><form><p>asked</p></form><p>told at greater length</p></main>", "told at greater length"),
+        ("<form><p>asked</p></form>", "asked"),
+        ("<p>x<sup>2</sup> and <math alttext='a^2'><mi>a</mi></math>!</p>", "x2 and \\(a^2\\)!"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字", "漢字"),
+        ("<pre>a<div>b</div>c</pre>", "a\nb\nc"),
+        ("<p>⟦1⟧ ⟦99999⟧ kept</p><p>⟦x</p>", "⟦1⟧ ⟦99999⟧ kept\n\n⟦x"),
+    ],
+)
+def test_html_nesting(page: str, text: str) -> None:
+    assert parse(page, "html").text == text
+
+
+@needs_trafilatura
+def test_html_around_the_main_text_is_left_out() -> None:
+    links = "".join(f"<li><a href='/{n}'>Elsewhere {n}</a></li>" for n in range(20))
+    prose = "".join(
+        f"<p>Paragraph {n} says, with <a href='x'>a link</a>, how the pump moves water.</p>" for n in range(5)
+    )
+    page = (
+        f"<body><div class='sidebar'><ul>{links}</ul></div><div><h2><a href='#a'>Pumps</a></h2>{prose}"
+        f"<details><summary>More</summary>Also <div>this</div></details></div>"
+        f"<div class='related-posts'><ul>{links}</ul></div><footer>Imprint</footer></body>"
+    )
+    parsed = parse(page, "html")
+    assert "Elsewhere" not in parsed.text
+    assert "Imprint" not in parsed.text
+    found = [(block.kind, parsed.text[block.start : block.end]) for block in parsed.blocks]
+    assert found[0] == ("heading", "Pumps")
+    assert [text for _, text in found[-3:]] == ["More", "Also", "this"]
+    assert len(found) == 1 + 5 + 3
 
 
 def test_formats_are_all_parsed() -> None:

@@ -1,11 +1,19 @@
-"""HTML: the main text by trafilatura, rendered with its structure.
+"""HTML: rendered with its structure, the main text chosen by trafilatura.
 
-trafilatura (Apache-2.0 since 1.8) drops navigation, sidebars, comments and scripts, and keeps headings,
-paragraphs, lists, tables, code and quotations as elements; :func:`_render` writes those as text and notes
-where each stands. A page that names no main part (``main``, ``article``) is wrapped in one, because
-trafilatura's search by trial and error loses headings and lists that a search engine must not lose. In a part
-that is named, links do not count against a table or a list. Where trafilatura finds nothing at all (pages of
-a few words), the body is rendered without scripts, styles, navigation, footers and forms.
+A page is a sequence of runs of text, parted where an element begins or ends that browsers lay out as a
+block, a list item, or a cell of a table; inside a run elements join (``C<sub>2</sub>`` is one word) and
+``<br>`` breaks the line. trafilatura (Apache-2.0 since 1.8) is shown the runs as plain paragraphs, list items
+and cells in the containers they stand in, and says which belong to the main text; navigation, sidebars and
+what else surrounds an article do not. What it keeps is rendered from the page itself, with headings, lists,
+tables and code. So nothing it does to the inside of a run, or to elements nested in ways it does not expect,
+joins or loses words. Where it keeps nothing (pages of a few words), all runs are rendered but those of forms,
+and those too where there are no others.
+
+Never rendered are navigation, footers, sidebars (``aside``), form controls with their options, scripts,
+styles, embedded objects, the readings of ruby text, and elements with the attribute ``hidden``. A page that
+names no main part (``main``, ``article``) is wrapped in one, because trafilatura's search by trial and error
+loses what a search engine must not lose. In a part that is named, links do not count against a table or a
+list.
 """
 
 from __future__ import annotations
@@ -26,54 +34,72 @@ _DECLARED = re.compile(
     rb"<(?:meta[^>]+charset\s*=\s*|\?xml[^>]+encoding\s*=\s*)[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE
 )
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
+# The number of a run, as it is shown to trafilatura; the page's own brackets of this kind are left out there.
+_MARK = re.compile("\u27e6([0-9]+)\u27e7")
+_NO_MARKS = dict.fromkeys((0x27E6, 0x27E7), " ")
+# What the rendering section of the HTML standard (15.3) displays as a block or a list item.
 _BLOCK_TAGS = frozenset(
     [
-        "p",
-        "div",
-        "section",
-        "article",
-        "main",
-        "body",
-        "header",
-        "footer",
-        "aside",
-        "nav",
         "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "dir",
+        "div",
         "dl",
         "dt",
-        "dd",
-        "figure",
-        "figcaption",
-        "quote",
-        "blockquote",
-        "hr",
-        "details",
-        "summary",
-        "center",
-        "form",
         "fieldset",
-        "list",
-        "ul",
-        "ol",
-        "table",
-        "row",
-        "tr",
-        "thead",
-        "tbody",
-        "tfoot",
-        "caption",
-        "head",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "frameset",
         "h1",
         "h2",
         "h3",
         "h4",
         "h5",
         "h6",
-        "pre",
-        "item",
+        "header",
+        "hgroup",
+        "hr",
+        "html",
+        "legend",
         "li",
+        "listing",
+        "main",
+        "menu",
+        "nav",
+        "ol",
+        "p",
+        "plaintext",
+        "pre",
+        "search",
+        "section",
+        "summary",
+        "ul",
+        "xmp",
     ]
 )
+_TABLE_TAGS = frozenset(
+    [
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tfoot",
+        "tr",
+        "td",
+        "th",
+    ]
+)
+_PARTING = _BLOCK_TAGS | _TABLE_TAGS
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _DROPPED = frozenset(
     [
         "script",
@@ -81,20 +107,45 @@ _DROPPED = frozenset(
         "nav",
         "footer",
         "aside",
-        "form",
         "template",
         "noscript",
+        "noembed",
+        "noframes",
         "svg",
-        "math",
         "iframe",
         "object",
+        "applet",
+        "audio",
+        "video",
         "button",
         "select",
+        "datalist",
         "textarea",
         "canvas",
+        "map",
         "title",
+        "head",
+        "rp",
+        "rt",
+        "rtc",
     ]
 )
+# Dropped, and laid out as blocks or boxes of their own.
+_PARTING_DROPPED = frozenset(
+    [
+        "iframe",
+        "object",
+        "applet",
+        "video",
+        "canvas",
+        "select",
+        "textarea",
+        "button",
+        "map",
+    ]
+)
+# Their ids and classes are made of what they say: a heading with the id "navigation" is no navigation.
+_NAMED_FREELY = frozenset(["h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "li", "pre", "summary", "legend"])
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
@@ -142,13 +193,12 @@ def parse_html(text: str, cleaned: int) -> Parsed:
         if name in ("author", "description", "keywords", "date") and value:
             metadata.setdefault(name, value)
     rendered, blocks = "", list[Block]()
-    main = _main_text(trafilatura, config, tree)
-    if main is not None:
-        rendered, blocks = _render(main)
-    if not blocks:
-        body = tree.find("body")
-        if body is not None:
-            rendered, blocks = _render(body)
+    body = tree.find("body")
+    if body is not None:
+        kept = _main_runs(trafilatura, config, body)
+        rendered, blocks = _render(body, kept)
+        if kept is None and not blocks:
+            rendered, blocks = _render(body, None, forms=True)
     first = next((block for block in blocks if block.kind == "heading" and block.level == 1), None)
     if title is None and first is not None:
         title = first.heading
@@ -162,41 +212,140 @@ def parse_html(text: str, cleaned: int) -> Parsed:
     return Parsed(rendered, blocks, title, metadata, language, cleaned=cleaned)
 
 
-def _main_text(trafilatura: Any, config: Any, tree: Any) -> Any:
-    from lxml import etree
-
-    page = copy.deepcopy(tree)
-    body = page.find("body")
-    for element in page.iter("pre"):
-        # As trafilatura tells code from quotations.
-        if element.find(".//code") is None:
-            code = element.makeelement("code")
-            code.text, element.text = element.text, None
-            code.extend(list(element))
-            element.append(code)
-    declared = page.xpath("//main | //article | //*[@role='main'] | //*[@itemprop='articleBody']")
-    for element in declared:
-        # trafilatura takes tables and lists full of links for navigation; the page itself says otherwise.
-        etree.strip_tags(element, "a")
-    if body is not None and not declared:
-        article = body.makeelement("article")
-        article.extend(list(body))
-        article.text, body.text = body.text, None
-        body.append(article)
+def _main_runs(trafilatura: Any, config: Any, body: Any) -> set[int] | None:
+    """The numbers of the runs that trafilatura keeps, in the order of :func:`_walk`; ``None`` for none."""
     try:
         found = trafilatura.bare_extraction(
-            page,
+            _page_of_runs(body),
             with_metadata=False,
             include_comments=False,
             include_tables=True,
-            include_formatting=True,
+            include_formatting=False,
             favor_recall=True,
             output_format="xml",
             config=config,
         )
     except (RecursionError, ValueError, TypeError, AttributeError, AssertionError):
         return None
-    return None if found is None else found.body
+    if found is None or found.body is None:
+        return None
+    return {int(number) for number in _MARK.findall("".join(found.body.itertext()))} or None
+
+
+def _page_of_runs(body: Any) -> Any:
+    """The page as trafilatura is shown it: every run one paragraph, list item or cell, its number in front of
+    its text, in the containers of the page with their attributes."""
+    from lxml import html
+
+    declared = body.xpath(
+        "boolean(.//main | .//article | .//*[@role='main'] | .//*[@itemprop='articleBody'])"
+    )
+    page = html.Element("html")
+    top = html.Element("body")
+    page.append(top)
+    containers: list[Any] = [top]
+    if not declared:
+        article = html.Element("article")
+        top.append(article)
+        containers.append(article)
+    # The outermost list or table of simple content, whose inside is flattened.
+    flat: Any = None
+    links = named = headings = 0
+    pieces: list[tuple[bool, str]] = []
+
+    def close(run: int) -> None:
+        """Add the run that ends here."""
+        if any(text.strip() for _, text in pieces):
+            parent = containers[-1]
+            kind = {"ul": "li", "table": "tr", "tr": "td"}.get(parent.tag, "p")
+            element = html.Element(kind)
+            parent.append(element)
+            if kind == "tr":
+                cell = html.Element("td")
+                element.append(cell)
+                element = cell
+            last: Any = None
+            mark = f"\u27e6{run}\u27e7"
+            for linked, text in pieces:
+                shown = mark + _SPACE.sub(" ", text).translate(_NO_MARKS) if text else ""
+                mark = ""
+                if linked:
+                    last = html.Element("a", href="#")
+                    last.text = shown
+                    element.append(last)
+                elif last is None:
+                    element.text = (element.text or "") + shown
+                else:
+                    last.tail = (last.tail or "") + shown
+        pieces.clear()
+
+    run = 0
+    for event, element, tag in _walk(body, forms=True):
+        if event == "text":
+            linked = bool(links) and not named and not headings
+            if pieces and pieces[-1][0] == linked:
+                pieces[-1] = (linked, pieces[-1][1] + element)
+            else:
+                pieces.append((linked, element))
+            continue
+        opening = event == "start"
+        if tag == "a":
+            links += 1 if opening else -1
+        elif tag == "br":
+            pieces.append((False, " "))
+        elif tag in _HEADINGS:
+            # A heading that links to itself is a heading.
+            headings += 1 if opening else -1
+        if _names_main(element, tag):
+            named += 1 if opening else -1
+        if tag not in _PARTING:
+            continue
+        close(run)
+        run += 1
+        if element is body:
+            continue
+        if flat is not None:
+            if element is flat:
+                containers.pop()
+                flat = None
+            elif flat.tag == "table" and tag == "tr" and next(element.iterancestors("table")) is flat:
+                if opening:
+                    row = html.Element("tr")
+                    containers[-1].append(row)
+                    containers.append(row)
+                else:
+                    containers.pop()
+            continue
+        if opening:
+            name = tag if tag in ("article", "main", "section", "form") else "div"
+            if (tag in _LISTS or tag == "table") and _is_simple(element, tag):
+                flat = element
+                name = "table" if tag == "table" else "ul"
+            container = html.Element(name)
+            if tag not in _NAMED_FREELY:
+                for attribute, value in element.attrib.items():
+                    container.set(attribute, value)
+            containers[-1].append(container)
+            containers.append(container)
+        else:
+            containers.pop()
+    return page
+
+
+def _names_main(element: Any, tag: str) -> bool:
+    return (
+        tag in ("main", "article")
+        or element.get("role") == "main"
+        or element.get("itemprop") == "articleBody"
+    )
+
+
+def _is_simple(element: Any, tag: str) -> bool:
+    """Whether a list or table is one of content, and not the layout of a part of the page."""
+    layout = ("table", "article", "section", "main", "form", "nav", *_HEADINGS)
+    if next(element.iterdescendants(*layout), None) is not None:
+        return False
+    return tag != "table" or element.get("role") not in ("presentation", "none")
 
 
 @cache
@@ -249,8 +398,8 @@ class _Writer:
         self.length += len(text)
 
 
-def _render(root: Any) -> tuple[str, list[Block]]:
-    """Text and blocks of an element of HTML, or of trafilatura's result, whose tags differ a little."""
+def _render(root: Any, kept: set[int] | None, *, forms: bool = False) -> tuple[str, list[Block]]:
+    """Text and blocks of an element: of the runs ``kept``, or of all."""
     writer = _Writer()
     inline = writer.inline
     table_depth = verbatim_depth = 0
@@ -261,34 +410,44 @@ def _render(root: Any) -> tuple[str, list[Block]]:
         if not table_depth and not verbatim_depth:
             writer.flush("item" if items else "paragraph")
 
-    for event, element, tag in _walk(root):
+    run = 0
+    for event, element, tag in _walk(root, forms=forms or kept is not None):
         if event == "text":
-            text = element
-            inline.append(text if verbatim_depth else _SPACE.sub(" ", text))
+            if kept is None or run in kept:
+                inline.append(element if verbatim_depth else _SPACE.sub(" ", element))
             continue
         opening = event == "start"
-        if tag in ("br", "lb"):
-            if opening:
+        run += tag in _PARTING
+        if tag == "br":
+            if opening and (kept is None or run in kept):
                 inline.append(" " if table_depth and not verbatim_depth else "\n")
         elif tag == "table":
             if opening:
+                if table_depth or verbatim_depth:
+                    inline.append(" ")
                 close()
                 table_depth += 1
             else:
                 table_depth -= 1
-                if not table_depth:
+                if table_depth or verbatim_depth:
+                    inline.append(" ")
+                else:
                     writer.flush("table")
         elif table_depth:
-            if tag in ("row", "tr") and table_depth == 1:
+            if tag in ("tr", "caption") and table_depth == 1:
                 first_cell = True
                 inline.append("\n")
-            elif tag in ("cell", "td", "th"):
+            elif tag in ("td", "th") and table_depth == 1:
                 if opening:
                     inline.append("" if first_cell else " | ")
                     first_cell = False
-            elif tag in _BLOCK_TAGS:
+                else:
+                    inline.append(" ")
+            elif tag in _PARTING:
                 inline.append(" ")
         elif tag == "pre" or (tag == "code" and "\n" in "".join(element.itertext())):
+            if verbatim_depth and tag == "pre":
+                inline.append("\n")
             if opening:
                 close()
                 verbatim_depth += 1
@@ -296,23 +455,25 @@ def _render(root: Any) -> tuple[str, list[Block]]:
                 verbatim_depth -= 1
                 if not verbatim_depth:
                     writer.flush("code", verbatim=True)
-        elif tag in _HEADINGS or tag == "head":
+        elif verbatim_depth:
+            if tag in _PARTING:
+                inline.append("\n")
+        elif tag in _HEADINGS:
             if opening:
                 close()
-            elif not verbatim_depth:
-                name = tag if tag in _HEADINGS else (element.get("rend") or "h2")
-                writer.flush("heading", _HEADINGS.get(name, 2))
-        elif tag in ("item", "li"):
+            else:
+                writer.flush("heading", _HEADINGS[tag])
+        elif tag == "li":
             close()
             items = max(items + (1 if opening else -1), 0)
-        elif tag in _BLOCK_TAGS:
+        elif tag in _PARTING:
             close()
     table_depth = verbatim_depth = 0
     close()
     return "".join(writer.parts), writer.blocks
 
 
-def _walk(root: Any) -> Iterator[tuple[str, Any, str]]:
+def _walk(root: Any, *, forms: bool) -> Iterator[tuple[str, Any, str]]:
     """Starts and ends of elements and the texts between them, in order, without recursion; dropped elements
     left out."""
     stack: list[tuple[Any, Iterator[Any]]] = []
@@ -323,17 +484,41 @@ def _walk(root: Any) -> Iterator[tuple[str, Any, str]]:
             yield "text", element.text, ""
         stack.append((element, iter(element)))
 
+    def is_dropped(element: Any) -> bool:
+        return (
+            not isinstance(element.tag, str)
+            or element.tag in _DROPPED
+            or (element.tag == "form" and not forms)
+            or element.get("hidden") is not None
+        )
+
     yield from enter(root)
     while stack:
         element, children = stack[-1]
         child = next(children, None)
         if child is not None:
-            if isinstance(child.tag, str) and child.tag not in _DROPPED and child.get("hidden") is None:
+            if child.tag == "math":
+                yield "text", _formula(child), ""
+            elif not is_dropped(child):
                 yield from enter(child)
-            elif child.tail:
+                continue
+            elif child.tag in _PARTING or child.tag in _PARTING_DROPPED:
+                # It stands between what is before and after it all the same.
+                yield "start", child, "hr"
+                yield "end", child, "hr"
+            if child.tail:
                 yield "text", child.tail, ""
             continue
         stack.pop()
         yield "end", element, element.tag
         if stack and element.tail:
             yield "text", element.tail, ""
+
+
+def _formula(math: Any) -> str:
+    """A formula of MathML: its source in TeX where the page brings it, else its symbols."""
+    annotation = next((one for one in math.iter("annotation") if "tex" in one.get("encoding", "")), None)
+    source = math.get("alttext") if annotation is None else "".join(annotation.itertext())
+    if source and source.strip():
+        return f"\\({source.strip()}\\)"
+    return "".join(math.itertext())

@@ -75,7 +75,7 @@ def parser_name(kind: Format) -> str:
     if kind == "markdown":
         return f"markdown/1 markdown-it-py={_version('markdown-it-py')}"
     if kind == "html":
-        return f"html/1 trafilatura={_version('trafilatura')}"
+        return f"html/2 trafilatura={_version('trafilatura')}"
     return "text/1"
 
 
