@@ -712,7 +712,7 @@ def compare_derived(dsn: str, tenant: str = TENANT) -> list[str]:
                     legs = [
                         conn.execute(
                             sql.SQL(
-                                "SELECT x.* FROM sift.{}(%s, %s, sift._visible_lists(%s, %s), NULL, NULL, 50,"
+                                "SELECT x.* FROM sift.{}(%s, %s, sift._visible_lists(%s, %s, current_user::regrole), NULL, NULL, 50,"
                                 " 1.2, 0.75) AS x"
                             ).format(sql.Identifier(leg)),
                             (tenant_id, terms, tenant_id, principals),
