@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION sift.cache_query_embedding(
     embedding real[],
     model     text DEFAULT NULL
 ) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -1,35 +1,13 @@
 -- May somebody see a document, and why?
 CREATE OR REPLACE FUNCTION sift.check_access(tenant text, key text, principals text[])
 RETURNS TABLE (visible boolean, reason text, granted_by text[], denied_by text[])
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_tenant_id integer := sift._tenant_id(tenant);
-    -- Refuses whoever may not choose principals, and sift:writer to those who are none.
-    v_lists     bigint[] := sift._visible_lists(v_tenant_id, coalesce(principals, '{}'::text[]));
-    v_writer    boolean := sift._is_writer();
-    v_names     text[] := sift._with_groups(v_tenant_id, principals);
-    v_document  record;
 BEGIN
-    SELECT d.access_list_id = ANY (v_lists) AS visible,
-           ARRAY(SELECT p.name FROM unnest(a.principals) AS p (name) WHERE p.name = ANY (v_names)) AS granted_by,
-           ARRAY(SELECT p.name FROM unnest(a.denied) AS p (name) WHERE p.name = ANY (v_names)) AS denied_by
-    INTO v_document
-    FROM sift.documents AS d
-    JOIN sift.access_lists AS a ON a.tenant_id = v_tenant_id AND a.access_list_id = d.access_list_id
-    WHERE d.tenant_id = v_tenant_id AND d.key = check_access.key;
-    -- To those who do not write, what is invisible is not there.
-    IF v_document IS NULL OR NOT (v_document.visible OR v_writer) THEN
-        RETURN QUERY SELECT false, CASE WHEN v_writer THEN 'no such document' ELSE 'not visible' END, '{}'::text[], '{}'::text[];
-        RETURN;
-    END IF;
     RETURN QUERY
-    SELECT v_document.visible,
-           CASE WHEN v_writer AND 'sift:writer' = ANY (principals) THEN 'writer'
-                WHEN v_document.visible THEN 'granted'
-                WHEN cardinality(v_document.denied_by) > 0 THEN 'denied'
-                ELSE 'not granted' END,
-           v_document.granted_by, v_document.denied_by;
+    SELECT r.visible, r.reason, r.granted_by, r.denied_by
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._check_access(c.role_id, c.proof, check_access.tenant, check_access.key, check_access.principals) AS r;
 END
 $$;
 COMMENT ON FUNCTION sift.check_access(text, text, text[]) IS

@@ -21,30 +21,14 @@ RETURNS TABLE (
     body             text,
     metadata         jsonb
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_tenant_id integer := sift._tenant_id(tenant);
-    v_lists     bigint[] := sift._visible_lists(v_tenant_id, principals);
 BEGIN
-    IF k < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, not %s', k),
-            HINT = 'Leave it out for all of them.';
-    END IF;
     RETURN QUERY
-    SELECT m.chunk_id, s.document_id, s.key, s.title, s.ordinal, s.kind, s.section_path, s.page, s.char_start, s.char_end, s.doc_length,
-           s.version, s.body, s.metadata
-    FROM sift.chunk_entities AS m
-    CROSS JOIN LATERAL (
-        SELECT c.document_id, d.key, d.title, c.ordinal, c.kind, c.section_path, c.page, c.char_start, c.char_end, c.doc_length,
-               d.version, c.body, d.metadata
-        FROM sift.chunks AS c
-        JOIN sift.documents AS d ON d.tenant_id = c.tenant_id AND d.document_id = c.document_id
-        WHERE c.tenant_id = v_tenant_id AND d.tenant_id = v_tenant_id AND c.chunk_id = m.chunk_id AND c.access_list_id = ANY (v_lists)
-        OFFSET 0) AS s
-    WHERE m.tenant_id = v_tenant_id AND m.entity = chunks_by_entity.entity
-    ORDER BY s.key COLLATE "C", s.ordinal, m.chunk_id
-    LIMIT chunks_by_entity.k;
+    SELECT r.chunk_id, r.document_id, r.key, r.title, r.ordinal, r.kind, r.section_path, r.page, r.char_start, r.char_end,
+           r.doc_length, r.document_version, r.body, r.metadata
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._chunks_by_entity(c.role_id, c.proof, chunks_by_entity.tenant, chunks_by_entity.entity, chunks_by_entity.principals, chunks_by_entity.k) AS r;
 END
 $$;
 COMMENT ON FUNCTION sift.chunks_by_entity(text, text, text[], integer) IS

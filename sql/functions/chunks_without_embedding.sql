@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION sift.chunks_without_embedding(
     k      integer DEFAULT 1000,
     after  bigint DEFAULT 0
 ) RETURNS TABLE (chunk_id bigint, title text, body text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

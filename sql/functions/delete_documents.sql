@@ -1,13 +1,13 @@
 -- Deletes documents by key, with everything derived from them; a tombstone stays in document_versions.
 CREATE OR REPLACE FUNCTION sift.delete_documents(tenant text, keys text[], reason text DEFAULT NULL)
 RETURNS TABLE (key text, deleted boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE
     v_reason    text := reason;
     v_tenant_id integer := sift._tenant_id(tenant);
-    v_by        text := sift._effective_role();
+    v_by        text := sift._recorded_role();
     v_now       timestamptz := now();
     v_keep      boolean := (SELECT t.keep_history FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id);
     v_ids       bigint[];

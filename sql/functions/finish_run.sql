@@ -1,6 +1,6 @@
 -- Closes the record of an ingest.
 CREATE OR REPLACE FUNCTION sift.finish_run(tenant text, run_id bigint, summary jsonb DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

@@ -2,7 +2,7 @@
 -- searches only read fewer rows. Anyone may call it at any time, also several at once: rows somebody else is folding are passed over.
 CREATE OR REPLACE FUNCTION sift.fold_statistics(tenant text DEFAULT NULL)
 RETURNS TABLE (tenant_name text, rows_before bigint, rows_after bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant record;

@@ -1,7 +1,7 @@
 -- Vectors that are stored already for texts about to be embedded.
 CREATE OR REPLACE FUNCTION sift.known_embeddings(tenant text, model text, hashes bytea[])
 RETURNS TABLE (hash bytea, embedding real[])
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

@@ -20,52 +20,13 @@ RETURNS TABLE (
     matched     integer,
     frequencies jsonb
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_tenant_id integer := sift._tenant_id(tenant);
-    v_lists     bigint[] := sift._visible_lists(v_tenant_id, principals);
-    v_predicate text;
-    v_bound     jsonb;
 BEGIN
-    IF k IS NULL OR k < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('k must not be negative, not %s', coalesce(k::text, 'NULL')),
-            HINT = 'k is the number of candidates wanted at most.';
-    END IF;
-    SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
-    IF k = 0 OR cardinality(v_lists) = 0 OR coalesce(cardinality(terms), 0) = 0 THEN
-        RETURN;
-    END IF;
-    -- Postings of chunks that were deleted may still lie in packed blocks; the join with the chunks drops them.
-    RETURN QUERY EXECUTE format($query$
-        WITH matches AS MATERIALIZED (
-            SELECT p.chunk_id, count(*)::integer AS matched, jsonb_object_agg(q.term, p.tf) AS frequencies
-            FROM (SELECT DISTINCT u.term FROM unnest($3) AS u (term)) AS q
-            CROSS JOIN LATERAL (
-                SELECT o.p >> 23 AS chunk_id, (o.p & 255)::integer AS tf
-                FROM (SELECT unnest(r.postings) AS p
-                      FROM sift.packed_chunks AS d
-                      CROSS JOIN LATERAL (SELECT b.postings FROM sift.posting_blocks AS b
-                                          WHERE b.tenant_id = $2 AND b.block_no = d.block_no AND b.term = q.term OFFSET 0) AS r
-                      WHERE d.tenant_id = $2) AS o
-                UNION ALL
-                SELECT w.chunk_id, w.tf FROM sift.chunk_terms AS w WHERE w.tenant_id = $2 AND w.term = q.term
-                OFFSET 0) AS p
-            GROUP BY p.chunk_id
-        )
-        SELECT m.chunk_id, s.document_id, s.key, s.ordinal, s.doc_length, m.matched, m.frequencies
-        FROM matches AS m
-        CROSS JOIN LATERAL (
-            SELECT c.document_id, d.key, c.ordinal, c.doc_length
-            FROM sift.chunks AS c
-            JOIN sift.documents AS d ON d.tenant_id = c.tenant_id AND d.document_id = c.document_id
-            WHERE c.tenant_id = $2 AND d.tenant_id = $2 AND c.chunk_id = m.chunk_id AND c.access_list_id = ANY ($4) AND (%s)
-            OFFSET 0) AS s
-        ORDER BY m.matched DESC, m.chunk_id
-        LIMIT $5
-    $query$, coalesce(v_predicate, 'true'))
-    USING v_bound, v_tenant_id, terms, v_lists, k;
+    RETURN QUERY
+    SELECT r.chunk_id, r.document_id, r.key, r.ordinal, r.doc_length, r.matched, r.frequencies
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._lexical_candidates(c.role_id, c.proof, lexical_candidates.tenant, lexical_candidates.terms, lexical_candidates.k, lexical_candidates.principals, lexical_candidates.filter) AS r;
 END
 $$;
 COMMENT ON FUNCTION sift.lexical_candidates(text, text[], integer, text[], jsonb) IS

@@ -1,7 +1,7 @@
 -- What could not be ingested, newest first.
 CREATE OR REPLACE FUNCTION sift.list_dead_letters(tenant text, k integer DEFAULT 100, of_run bigint DEFAULT NULL)
 RETURNS TABLE (dead_letter_id bigint, run_id bigint, key text, source_uri text, stage text, reason text, created_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

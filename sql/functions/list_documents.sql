@@ -21,31 +21,14 @@ RETURNS TABLE (
     updated_at     timestamptz,
     visible_to     text[]
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_tenant_id integer := sift._tenant_id(tenant);
-    v_lists     bigint[] := sift._visible_lists(v_tenant_id, principals);
-    v_trusted   boolean := sift._is_trusted();
 BEGIN
-    IF k IS NULL OR k < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, but is %s', coalesce(k::text, 'NULL'));
-    END IF;
     RETURN QUERY
-    SELECT d.key, d.title, d.version, n.chunks, d.length, d.source_uri, d.source_version, d.language, d.license, d.metadata,
-           d.observed_at, d.updated_at, CASE WHEN v_trusted THEN a.principals END
-    FROM (
-        SELECT e.* FROM sift.documents AS e
-        WHERE e.tenant_id = v_tenant_id AND e.access_list_id = ANY (v_lists)
-          AND (list_documents.key_prefix IS NULL OR starts_with(e.key, list_documents.key_prefix))
-          AND (list_documents.after IS NULL OR e.key COLLATE "C" > list_documents.after)
-        ORDER BY e.key COLLATE "C"
-        LIMIT list_documents.k
-    ) AS d
-    CROSS JOIN LATERAL (
-        SELECT count(*)::integer AS chunks FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = d.document_id) AS n
-    JOIN sift.access_lists AS a ON a.tenant_id = v_tenant_id AND a.access_list_id = d.access_list_id
-    ORDER BY d.key COLLATE "C";
+    SELECT r.key, r.title, r.version, r.chunks, r.length, r.source_uri, r.source_version, r.language, r.license, r.metadata,
+           r.observed_at, r.updated_at, r.visible_to
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._list_documents(c.role_id, c.proof, list_documents.tenant, list_documents.principals, list_documents.key_prefix, list_documents.k, list_documents.after) AS r;
 END
 $$;
 COMMENT ON FUNCTION sift.list_documents(text, text[], text, integer, text) IS

@@ -1,7 +1,7 @@
 -- The members of a group, or of all.
 CREATE OR REPLACE FUNCTION sift.list_members(tenant text, group_name text DEFAULT NULL)
 RETURNS TABLE (of_group text, member text, direct boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

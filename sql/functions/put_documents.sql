@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION sift.put_documents(
     run_id      bigint DEFAULT NULL
 )
 RETURNS TABLE (key text, status text, document_id bigint, version integer, chunks integer)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -31,7 +31,7 @@ DECLARE
     v_tenant     record;
     v_model_id   integer;
     v_now        timestamptz := now();
-    v_by         text := sift._effective_role();
+    v_by         text := sift._recorded_role();
     v_batch      jsonb;
     v_bad        text;
     v_lists      jsonb;

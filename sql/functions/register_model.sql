@@ -12,7 +12,7 @@ CREATE OR REPLACE FUNCTION sift.register_model(
     lexical_weight  double precision DEFAULT 1::double precision,
     dense_weight    double precision DEFAULT 1::double precision
 ) RETURNS integer
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

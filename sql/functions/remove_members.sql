@@ -1,6 +1,6 @@
 -- Takes principals out of a group.
 CREATE OR REPLACE FUNCTION sift.remove_members(tenant text, group_name text, members text[]) RETURNS integer
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

@@ -2,7 +2,7 @@
 -- on meanwhile, and a repair that is interrupted leaves nothing behind and can simply be run again.
 CREATE OR REPLACE FUNCTION sift.repair_statistics(tenant text)
 RETURNS TABLE (statistic text, term text, access_list_id bigint, stored bigint, counted bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

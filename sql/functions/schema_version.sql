@@ -5,7 +5,7 @@ LANGUAGE plpgsql
 STABLE
 PARALLEL SAFE
 SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 BEGIN
     RETURN (SELECT v.version_num FROM sift.alembic_version AS v);

@@ -20,7 +20,8 @@ CREATE OR REPLACE FUNCTION sift.search(
     per_document    integer DEFAULT NULL,
     collapse        boolean DEFAULT true,
     min_score       double precision DEFAULT NULL,
-    max_distance    double precision DEFAULT NULL
+    max_distance    double precision DEFAULT NULL,
+    as_of           timestamptz DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -45,19 +46,20 @@ RETURNS TABLE (
     legs             text,
     dense_path       text
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
            s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
-    FROM sift._search(
-        search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
-        search.depth, search.rrf_k, search.weights, search.per_document, search.collapse, search.min_score, search.max_distance) AS s
+    FROM sift._caller AS c
+    CROSS JOIN LATERAL sift._search(
+        c.role_id, c.proof, search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
+        search.depth, search.rrf_k, search.weights, search.per_document, search.collapse, search.min_score, search.max_distance, search.as_of) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) IS
+COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) IS
     'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. per_document: cap per document. min_score and max_distance: floors of the legs before fusion.';
-REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) TO sift_owner, sift_writer, sift_app, sift_reader;

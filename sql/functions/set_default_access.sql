@@ -1,6 +1,6 @@
 -- Who sees documents that come without an access list of their own, under no prefix that has a rule.
 CREATE OR REPLACE FUNCTION sift.set_default_access(tenant text, principals text[], denied text[] DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 BEGIN
     PERFORM sift._change_access(sift._tenant_id(tenant), 'set', principals, denied, NULL::text[], NULL::text, true);

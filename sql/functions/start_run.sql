@@ -1,13 +1,13 @@
 -- Opens the record of an ingest.
 CREATE OR REPLACE FUNCTION sift.start_run(tenant text, source text DEFAULT NULL, parameters jsonb DEFAULT '{}'::jsonb) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
     v_run_id    bigint;
 BEGIN
     INSERT INTO sift.ingest_runs AS r (tenant_id, source, parameters, started_by)
-    VALUES (v_tenant_id, source, coalesce(parameters, '{}'::jsonb), sift._effective_role())
+    VALUES (v_tenant_id, source, coalesce(parameters, '{}'::jsonb), sift._recorded_role())
     RETURNING r.run_id INTO v_run_id;
     RETURN v_run_id;
 END

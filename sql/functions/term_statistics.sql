@@ -1,7 +1,7 @@
 -- What BM25 knows of terms in a tenant's corpus. Statistics speak of documents that not everybody may see, so readers may not ask.
 CREATE OR REPLACE FUNCTION sift.term_statistics(tenant text, terms text[])
 RETURNS TABLE (term text, df bigint, chunks bigint, total_length bigint, k1 double precision, b double precision)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

@@ -4,7 +4,7 @@
 --   SELECT * FROM sift.verify_statistics('acme');
 CREATE OR REPLACE FUNCTION sift.verify_statistics(tenant text)
 RETURNS TABLE (statistic text, term text, access_list_id bigint, stored bigint, counted bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

@@ -1,4 +1,4 @@
--- The number of a tenant.
+-- The number of a tenant, for functions that only writers may call; the others ask sift._enter.
 CREATE OR REPLACE FUNCTION sift._tenant_id(tenant text) RETURNS integer
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -7,9 +7,7 @@ DECLARE
 BEGIN
     SELECT t.tenant_id INTO v_tenant_id FROM sift.tenants AS t WHERE t.name = _tenant_id.tenant;
     IF v_tenant_id IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS001',
-            MESSAGE = CASE WHEN tenant IS NULL THEN 'no tenant was named' ELSE format('there is no tenant %s', to_json(left(tenant, 200))) END,
-            HINT = 'sift.list_tenants() lists them; sift.create_tenant(name) makes one.';
+        PERFORM sift._unknown_tenant(tenant);
     END IF;
     RETURN v_tenant_id;
 END

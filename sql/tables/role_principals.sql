@@ -1,7 +1,9 @@
--- Which principals a database role stands for: what sift_reader logins may see.
+-- Which principals a database role stands for: what sift_reader logins may see. A mapping holds while the role has both the name and the
+-- number it had when it was made: dropping or renaming a role ends it, and one made later under the name has no part in it.
 CREATE TABLE sift.role_principals (
     tenant_id integer NOT NULL,
     role_name name NOT NULL,
+    role_id   oid NOT NULL,
     principal text NOT NULL,
     CONSTRAINT role_principals_pkey PRIMARY KEY (tenant_id, role_name, principal),
     CONSTRAINT role_principals_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES sift.tenants (tenant_id)

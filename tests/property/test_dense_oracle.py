@@ -165,7 +165,7 @@ def test_the_leg_equals_the_oracle(
                 " SELECT %s, %s, a.access_list_id, %s FROM sift.access_lists AS a WHERE a.tenant_id = %s",
                 (tenant, model, rumour, tenant),
             )
-        lists = value(conn, "SELECT sift._visible_lists(%s, %s)", tenant, reader)
+        lists = value(conn, "SELECT sift._visible_lists(%s, %s, current_user::regrole)", tenant, reader)
         predicate = None if even is None else "(d.metadata ->> 'step')::integer % 2 = ($1 ->> 0)::integer"
         found = conn.execute(
             "SELECT d.key, c.ordinal, l.distance, l.chunk_id FROM sift._dense_leg(%s::integer,"

@@ -108,7 +108,7 @@ class World:
         """Arguments of the leg: tenant, terms, lists, predicate, bound values, k, k1, b."""
         terms = [self.term() for _ in range(self.random.choice([1, 2, 3, 4, 7, 13]))] + ["absent"]
         who = self.random.sample(PEOPLE, self.random.randrange(1, 5))
-        lists = self.conn.execute("SELECT sift._visible_lists(%s, %s)", (self.tenant_id, who)).fetchone()
+        lists = self.conn.execute("SELECT sift._visible_lists(%s, %s, current_user::regrole)", (self.tenant_id, who)).fetchone()
         wanted = self.random.choice(FILTERS)
         compiled = self.conn.execute(
             "SELECT f.predicate, f.bound FROM sift._compile_filter(%s) AS f",
@@ -189,7 +189,7 @@ def test_the_top_is_that_of_scoring_everything(conn: psycopg.Connection, m: int)
     conn.execute(
         "SELECT count(*) FROM sift.delete_documents('t', %s)", ([f"d{n}" for n in range(0, 900, 3)],)
     )
-    lists = conn.execute("SELECT sift._visible_lists(%s, %s)", (world.tenant_id, PEOPLE)).fetchone()
+    lists = conn.execute("SELECT sift._visible_lists(%s, %s, current_user::regrole)", (world.tenant_id, PEOPLE)).fetchone()
     assert lists is not None
     for length in (1, 2, 3, 5, 6, 9, 14):
         terms = [world.term() for _ in range(length)]

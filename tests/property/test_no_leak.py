@@ -81,12 +81,14 @@ def test_only_visible_documents_come_back(
 
 
 def test_every_reachable_function_is_called(conn: psycopg.Connection) -> None:
+    # Internal ones that are granted are the bodies of public ones and ask for the proof of who calls (test_rules).
     reachable = {
         name
         for (name,) in conn.execute(
             "SELECT p.proname FROM pg_proc AS p WHERE p.pronamespace = 'sift'::regnamespace AND"
             " (has_function_privilege('sift_reader', p.oid, 'EXECUTE') OR has_function_privilege('sift_app', p.oid, 'EXECUTE'))"
         ).fetchall()
+        if not name.startswith("_")
     }
     assert reachable - SILENT == set(CALLS)
 

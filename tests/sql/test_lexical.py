@@ -47,7 +47,7 @@ def search(conn: psycopg.Connection, query: str, k: int = 10, **options: Any) ->
 def leg(conn: psycopg.Connection, terms: list[str], k: int | None, function: str = "_lexical_leg") -> Rows:
     return conn.execute(
         f"SELECT x.* FROM sift.tenants AS t, sift.{function}(t.tenant_id, %s,"  # type: ignore[arg-type]
-        " sift._visible_lists(t.tenant_id, '{public}'), NULL, NULL, %s, t.k1, t.b) AS x WHERE t.name = 't'",
+        " sift._visible_lists(t.tenant_id, '{public}', current_user::regrole), NULL, NULL, %s, t.k1, t.b) AS x WHERE t.name = 't'",
         (terms, k),
     ).fetchall()
 

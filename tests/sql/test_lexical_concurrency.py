@@ -106,7 +106,7 @@ def test_eight_writers(dsn: str) -> None:
             for terms in (TERMS[:1], TERMS[3:6], TERMS[10:22]):
                 results = [
                     conn.execute(
-                        f"SELECT x.* FROM sift.{function}(1, %s, sift._visible_lists(1, '{{public}}'), NULL, NULL, 50, 1.2, 0.75) AS x",  # type: ignore[arg-type]
+                        f"SELECT x.* FROM sift.{function}(1, %s, sift._visible_lists(1, '{{public}}', current_user::regrole), NULL, NULL, 50, 1.2, 0.75) AS x",  # type: ignore[arg-type]
                         (terms,),
                     ).fetchall()
                     for function in ("_lexical_leg", "_lexical_exhaustive")

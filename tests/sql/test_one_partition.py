@@ -61,7 +61,7 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
             pytest.skip("the server has no auto_explain")
         for setting in (
             "auto_explain.log_min_duration = 0", "auto_explain.log_nested_statements = on",
-            "auto_explain.log_level = notice", "client_min_messages = notice", "plan_cache_mode = force_custom_plan",
+            "auto_explain.log_level = warning", "client_min_messages = warning", "plan_cache_mode = force_custom_plan",
         ):
             connection.execute(f"SET {setting}")
         connection.add_notice_handler(lambda diagnostic: plans.append(diagnostic.message_primary or ""))

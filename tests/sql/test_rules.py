@@ -46,7 +46,20 @@ def test_public_functions_are_documented_and_have_one_signature(conn: psycopg.Co
     assert sorted(names) == sorted(set(names))
 
 
+def asks_for_proof(conn: psycopg.Connection, oid: object) -> bool:
+    """Whether an internal function takes who calls and the proof, and begins by checking it."""
+    (arguments, source), = conn.execute(
+        "SELECT p.proargnames[1:2], p.prosrc FROM pg_proc AS p WHERE p.oid = %s AND p.prosecdef", (oid,)
+    ).fetchall() or [(None, "")]
+    return arguments == ["caller", "proof"] and re.search(
+        r"DECLARE\s+(?:--[^\n]*\s+|\w+ +CONSTANT [^;]*;\s+)*v_tenant_id +integer := sift\._enter\(tenant, caller, proof\);"
+        r"|BEGIN\s+PERFORM sift\._check_caller\(caller, proof\);",
+        source,
+    ) is not None
+
+
 def test_public_functions_are_granted_to_roles_and_internal_ones_to_nobody(conn: psycopg.Connection) -> None:
+    """An internal function is granted only where it demands the proof of who calls."""
     for name, proname, *_, oid in rows(conn, FUNCTIONS):
         public = conn.execute(
             "SELECT EXISTS (SELECT FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner)))"
@@ -63,23 +76,40 @@ def test_public_functions_are_granted_to_roles_and_internal_ones_to_nobody(conn:
         owner = conn.execute("SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE oid = %s", (oid,)).fetchone()
         granted = [role for role in granted if owner != (role,)]
         if str(proname).startswith("_"):
-            assert granted == [], f"{name} is internal"
+            assert granted == [] or asks_for_proof(conn, oid), f"{name} is internal"
         else:
             assert granted or owner == ("sift_owner",), f"nobody may execute {name}"
 
 
-def test_public_functions_over_tables_are_security_definer(conn: psycopg.Connection) -> None:
-    bad = [
-        name
-        for name, proname, definer, _, _, _, _, oid in rows(conn, FUNCTIONS)
-        if not str(proname).startswith("_")
-        and not definer
-        and re.search(
-            r"sift\.(?!tokenize|analyzer_fingerprint|_)\w+ AS ",
-            str(conn.execute("SELECT prosrc FROM pg_proc WHERE oid = %s", (oid,)).fetchone()),
-        )
-    ]
-    assert bad == []
+def test_readers_meet_no_definer_function_that_does_not_know_them(conn: psycopg.Connection) -> None:
+    """What runs with the owner's rights for readers demands a proof of who calls, unless it says nothing of any tenant; what runs with
+    their own rights touches no table. Functions for applications and writers alone are guarded by EXECUTE, which the server checks
+    against the role the call runs as."""
+    nothing_of_tenants = {"list_models", "schema_version", "tokenize", "analyzer_fingerprint"}
+    for name, proname, definer, atomic, _, _, _, oid in rows(conn, FUNCTIONS):
+        (source,), = conn.execute("SELECT p.prosrc FROM pg_proc AS p WHERE p.oid = %s", (oid,)).fetchall()
+        (reachable,), = conn.execute(
+            "SELECT EXISTS (SELECT FROM pg_proc AS p, aclexplode(p.proacl) AS a WHERE p.oid = %s"
+            " AND a.grantee = 'sift_reader'::regrole)", (oid,)
+        ).fetchall()
+        tables = set(re.findall(r"(?:FROM|JOIN) sift\.(\w+)(?!\w*\()", str(source))) - {"_caller"}
+        if not reachable:
+            assert definer or str(proname).startswith("_") or not tables, f"{name} would run with the rights of its caller"
+        elif definer:
+            assert asks_for_proof(conn, oid) or proname in nothing_of_tenants, f"{name} trusts whoever calls"
+        else:
+            assert not tables, f"{name} reaches for {tables}"
+            assert atomic or "sift._caller AS c" in str(source) or not re.search(r"sift\._\w+\(", str(source)) or (
+                proname in ("tokenize", "analyzer_fingerprint", "schema_version")
+            ), f"{name} does not say who calls"
+
+
+def test_definer_functions_send_no_messages_of_the_server(conn: psycopg.Connection) -> None:
+    """Where debug_print_plan and its like are on, a caller is sent the plans of what runs inside, with the estimates of all tenants."""
+    assert [
+        name for name, _, definer, _, _, config, _, _ in rows(conn, FUNCTIONS)
+        if definer and "client_min_messages=warning" not in str(config)
+    ] == []
 
 
 def test_tables_are_private_and_guarded(conn: psycopg.Connection) -> None:

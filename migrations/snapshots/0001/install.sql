@@ -101,6 +101,13 @@
 \ir internal/_remove_documents.sql
 \ir internal/_move_access.sql
 \ir internal/_change_access.sql
+\ir internal/_list_today.sql
+\ir internal/_version_at.sql
+\ir internal/_text_at.sql
+\ir internal/_document_at.sql
+\ir internal/_document_history.sql
+\ir internal/_lexical_as_of.sql
+\ir internal/_dense_as_of.sql
 \ir internal/_search.sql
 \ir functions/schema_version.sql
 \ir functions/tokenize.sql
@@ -110,6 +117,7 @@
 \ir functions/create_tenant.sql
 \ir functions/drop_tenant.sql
 \ir functions/list_tenants.sql
+\ir functions/set_tenant.sql
 \ir functions/set_default_access.sql
 \ir functions/map_role.sql
 \ir functions/add_members.sql
@@ -126,6 +134,8 @@
 \ir functions/document_states.sql
 \ir internal/_list_documents.sql
 \ir functions/list_documents.sql
+\ir functions/document_at.sql
+\ir functions/document_history.sql
 \ir functions/start_run.sql
 \ir functions/finish_run.sql
 \ir functions/add_dead_letter.sql

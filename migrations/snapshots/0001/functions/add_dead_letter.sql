@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION sift.add_dead_letter(
     source_uri text DEFAULT NULL,
     run_id     bigint DEFAULT NULL
 ) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id      integer := sift._tenant_id(tenant);

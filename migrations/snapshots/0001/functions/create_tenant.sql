@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION sift.create_tenant(
     index_title        text DEFAULT 'first',
     exist_ok           boolean DEFAULT false
 ) RETURNS integer
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id   integer;

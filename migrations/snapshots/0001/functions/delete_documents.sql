@@ -1,7 +1,7 @@
 -- Deletes documents by key, with everything derived from them; a tombstone stays in document_versions.
 CREATE OR REPLACE FUNCTION sift.delete_documents(tenant text, keys text[], reason text DEFAULT NULL)
 RETURNS TABLE (key text, deleted boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

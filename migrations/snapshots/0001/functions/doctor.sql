@@ -10,7 +10,7 @@
 -- samples: so they see one moment, in which what writers have done is there wholly or not at all.
 CREATE OR REPLACE FUNCTION sift.doctor(tenant text DEFAULT NULL, sample integer DEFAULT 1000)
 RETURNS TABLE (check_name text, severity text, tenant_name text, object text, finding text, remedy text, safe_fix boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant record;

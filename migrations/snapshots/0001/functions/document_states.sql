@@ -1,7 +1,7 @@
 -- What is stored of documents, so that a writer can leave alone what has not changed.
 CREATE OR REPLACE FUNCTION sift.document_states(tenant text, keys text[], model text DEFAULT NULL)
 RETURNS TABLE (key text, content_hash text, version integer, chunks integer, missing_vectors integer)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

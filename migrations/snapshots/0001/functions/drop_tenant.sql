@@ -1,6 +1,6 @@
 -- Removes a tenant and all that is its own.
 CREATE OR REPLACE FUNCTION sift.drop_tenant(tenant text) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer;

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION sift.grant_access(
     on_default boolean DEFAULT false
 )
 RETURNS TABLE (key text, changed boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -18,6 +18,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.grant_access(text, text[], text[], text[], text, boolean) IS
-    'Adds principals to those who may see the documents of the keys, or everything under key_prefix (what comes later without an acl as well), or what the tenant gives by default (on_default), and denied to those who may not. A deny beats every grant. One row per document found; effective with the commit.';
+    'Adds principals to those who may see the documents of the keys, or everything under key_prefix (what comes later without an acl as well), or what the tenant gives by default (on_default), and denied to those who may not. A deny beats every grant. What such documents were that are deleted goes along. One row per document found; effective with the commit.';
 REVOKE ALL ON FUNCTION sift.grant_access(text, text[], text[], text[], text, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.grant_access(text, text[], text[], text[], text, boolean) TO sift_owner, sift_writer;

@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION sift.list_models()
 RETURNS TABLE (
     model text, revision text, dimensions integer, metric text, "precision" text, query_prefix text, document_prefix text,
     lexical_weight double precision, dense_weight double precision)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 BEGIN
     RETURN QUERY

@@ -11,13 +11,17 @@ RETURNS TABLE (
     index_title          text,
     default_principals   text[],
     model                text,
+    keep_history         boolean,
+    remote_classifications text[],
+    remote_retained      boolean,
     created_at           timestamptz
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 BEGIN
     RETURN QUERY
-    SELECT t.name, t.analyzer, t.analyzer_fingerprint, t.k1, t.b, t.rrf_k, t.depth, t.index_title, a.principals, m.name, t.created_at
+    SELECT t.name, t.analyzer, t.analyzer_fingerprint, t.k1, t.b, t.rrf_k, t.depth, t.index_title, a.principals, m.name,
+           t.keep_history, t.remote_classifications, t.remote_retained, t.created_at
     FROM sift.tenants AS t
     LEFT JOIN sift.access_lists AS a ON a.tenant_id = t.tenant_id AND a.access_list_id = t.default_access_list_id
     LEFT JOIN sift.embedding_models AS m ON m.model_id = t.model_id

@@ -1,7 +1,7 @@
 -- Maps a database role to principals: what logins with sift_reader may see. Kept by number and name: a role that is dropped or renamed is
 -- mapped no longer.
 CREATE OR REPLACE FUNCTION sift.map_role(tenant text, role_name name, principals text[]) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id  integer := sift._tenant_id(tenant);

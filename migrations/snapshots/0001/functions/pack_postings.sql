@@ -6,7 +6,7 @@
 --   steps  at most so many blocks are written per tenant; call again until packed and merged are 0
 CREATE OR REPLACE FUNCTION sift.pack_postings(tenant text DEFAULT NULL, purge boolean DEFAULT false, steps integer DEFAULT NULL)
 RETURNS TABLE (tenant_name text, packed bigint, merged bigint, purged bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant record;

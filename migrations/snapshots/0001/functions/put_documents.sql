@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION sift.put_documents(
     run_id      bigint DEFAULT NULL
 )
 RETURNS TABLE (key text, status text, document_id bigint, version integer, chunks integer)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

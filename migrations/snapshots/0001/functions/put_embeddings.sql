@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION sift.put_embeddings(
     embeddings text[],
     hashes     bytea[] DEFAULT NULL
 ) RETURNS integer
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

@@ -12,7 +12,7 @@
 -- One row per thing that was mended; no rows when nothing was wrong.
 CREATE OR REPLACE FUNCTION sift.repair(tenant text, steps integer DEFAULT NULL, resume text DEFAULT NULL)
 RETURNS TABLE (step text, object text, mended text, next_step text)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

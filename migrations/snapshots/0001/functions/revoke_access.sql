@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION sift.revoke_access(
     on_default boolean DEFAULT false
 )
 RETURNS TABLE (key text, changed boolean)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -18,6 +18,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.revoke_access(text, text[], text[], text[], text, boolean) IS
-    'Takes principals off those who may see the documents of the keys, or everything under key_prefix (what comes later without an acl as well), or what the tenant gives by default (on_default), and denied off those who may not. Whoever sees through a group of theirs still does: deny them, or take them out of it. One row per document found; effective with the commit.';
+    'Takes principals off those who may see the documents of the keys, or everything under key_prefix (what comes later without an acl as well), or what the tenant gives by default (on_default), and denied off those who may not. Whoever sees through a group of theirs still does: deny them, or take them out of it. What such documents were that are deleted goes along. One row per document found; effective with the commit.';
 REVOKE ALL ON FUNCTION sift.revoke_access(text, text[], text[], text[], text, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.revoke_access(text, text[], text[], text[], text, boolean) TO sift_owner, sift_writer;

@@ -1,7 +1,7 @@
 -- Who may see what, and what says so.
 CREATE OR REPLACE FUNCTION sift.show_access(tenant text, keys text[] DEFAULT NULL, key_prefix text DEFAULT NULL)
 RETURNS TABLE (kind text, name text, principals text[], denied text[], origin text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE

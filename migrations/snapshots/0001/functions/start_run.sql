@@ -1,6 +1,6 @@
 -- Opens the record of an ingest.
 CREATE OR REPLACE FUNCTION sift.start_run(tenant text, source text DEFAULT NULL, parameters jsonb DEFAULT '{}'::jsonb) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);

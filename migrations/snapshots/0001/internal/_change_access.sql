@@ -2,7 +2,8 @@
 -- access list of its own), or what the tenant gives by default. change is set, grant or revoke.
 --
 -- A list whose documents and rules are all addressed is edited in place: one row, and neither chunks nor vectors are touched. The
--- other documents move to another list with their chunks and vectors.
+-- other documents move to another list with their chunks and vectors. Tombstones, whose list says who may see what the document was, are
+-- addressed by their keys like documents.
 --
 -- Locks, always in this order, so that single calls cannot deadlock:
 --   list 0        FOR NO KEY UPDATE: one change of access at a time in a tenant, so that no list changes under this call;
@@ -25,6 +26,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_tenant_id  integer := _change_access.tenant_id;
+    v_keys       text[] := coalesce(keys, '{}'::text[]);
     v_prefix     text := key_prefix;
     v_principals text[] := sift._principal_set(principals);
     v_denied     text[] := sift._principal_set(denied);
@@ -35,6 +37,8 @@ DECLARE
     v_whole      bigint[];   -- lists edited in place
     v_moving     bigint[];   -- of documents that are not under one of these,
     v_from       bigint[];   -- and the lists they stand under
+    v_gone       bigint[];   -- of documents that were deleted
+    v_gone_from  bigint[];
     v_targets    jsonb := '{}'::jsonb;
     v_list       record;
     v_rule       record;
@@ -96,6 +100,10 @@ BEGIN
                       SELECT FROM sift.documents AS d
                       WHERE d.tenant_id = v_tenant_id AND d.access_list_id = l.list
                       LIMIT l.documents + 1) AS n)
+              AND NOT EXISTS (SELECT FROM sift.document_versions AS h
+                              WHERE h.tenant_id = v_tenant_id AND h.access_list_id = l.list AND h.event = 'deleted'
+                                AND h.content_hash IS NOT NULL  -- not purged
+                                AND NOT CASE WHEN v_prefix IS NULL THEN h.key = ANY (v_keys) ELSE starts_with(h.key, v_prefix) END)
               AND NOT EXISTS (SELECT FROM sift.access_rules AS r
                               WHERE r.tenant_id = v_tenant_id AND r.access_list_id = l.list AND r.key_prefix <> ALL (v_rules))
               AND (v_default OR NOT EXISTS (SELECT FROM sift.tenants AS t
@@ -122,11 +130,20 @@ BEGIN
         ORDER BY d.key COLLATE "C"
         FOR UPDATE
     ) AS l;
+    IF v_prefix IS NULL THEN
+        SELECT array_agg(h.document_id), array_agg(h.access_list_id) INTO v_gone, v_gone_from
+        FROM sift.document_versions AS h
+        WHERE h.tenant_id = v_tenant_id AND h.key = ANY (v_keys) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole);
+    ELSE
+        SELECT array_agg(h.document_id), array_agg(h.access_list_id) INTO v_gone, v_gone_from
+        FROM sift.document_versions AS h
+        WHERE h.tenant_id = v_tenant_id AND starts_with(h.key, v_prefix) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole);
+    END IF;
     FOR v_list IN
         -- The lock waits for nobody; with one snapshot it fails where the list was edited since.
         SELECT a.access_list_id, a.principals, a.denied
         FROM sift.access_lists AS a
-        WHERE a.tenant_id = v_tenant_id AND a.access_list_id = ANY (v_from)
+        WHERE a.tenant_id = v_tenant_id AND a.access_list_id = ANY (v_from || v_gone_from)
         ORDER BY a.access_list_id
         FOR SHARE
     LOOP
@@ -139,6 +156,9 @@ BEGIN
     PERFORM sift._move_access(v_tenant_id, m.document_id, (v_targets ->> m.list::text)::bigint)
     FROM unnest(v_moving, v_from) AS m (document_id, list)
     WHERE v_targets ? m.list::text;
+    UPDATE sift.document_versions AS h
+    SET access_list_id = (v_targets ->> h.access_list_id::text)::bigint
+    WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_gone) AND h.event = 'deleted' AND v_targets ? h.access_list_id::text;
 
     -- What comes later. The empty prefix is the tenant's default.
     FOR v_rule IN

@@ -1,11 +1,13 @@
 -- The doctor on the server and the database: versions, settings, and rows that no tenant owns.
-CREATE OR REPLACE FUNCTION sift._doctor_server()
+--
+--   server_version  as server_version_num has it
+CREATE OR REPLACE FUNCTION sift._doctor_server(server_version integer DEFAULT current_setting('server_version_num')::integer)
 RETURNS TABLE (check_name text, severity text, object text, finding text, remedy text, safe_fix boolean)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_number  integer := current_setting('server_version_num')::integer;
-    v_version text := current_setting('server_version');
+    v_number  integer := server_version;
+    v_version text := format('%s.%s', server_version / 10000, server_version % 10000);
     v_least   integer;
     v_vector  record;
     v_parts   integer[];
@@ -142,5 +144,5 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sift._doctor_server() IS 'The doctor on versions, settings, and rows that no tenant owns.';
-REVOKE ALL ON FUNCTION sift._doctor_server() FROM PUBLIC;
+COMMENT ON FUNCTION sift._doctor_server(integer) IS 'The doctor on versions, settings, and rows that no tenant owns.';
+REVOKE ALL ON FUNCTION sift._doctor_server(integer) FROM PUBLIC;

@@ -6,6 +6,8 @@
 --
 -- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, k. Where
 -- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again.
+--
+-- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
 CREATE OR REPLACE FUNCTION sift._search(
     caller          oid,
     proof           bytea,
@@ -23,7 +25,8 @@ CREATE OR REPLACE FUNCTION sift._search(
     per_document    integer,
     collapse        boolean,
     min_score       double precision,
-    max_distance    double precision
+    max_distance    double precision,
+    as_of           timestamptz
 )
 RETURNS TABLE (
     rank             integer,
@@ -87,6 +90,7 @@ DECLARE
     v_max_distance double precision := max_distance;
     v_cap          integer := coalesce(per_document, 2147483647);
     v_collapse     boolean := coalesce(collapse, false);
+    v_as_of        timestamptz := as_of;
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     v_lists := sift._visible_lists(v_tenant_id, principals, caller);
@@ -161,6 +165,11 @@ BEGIN
                 ELSE 'nothing to search for: the query holds no searchable term, and there is no query vector' END,
             HINT = 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.';
     END IF;
+    IF v_as_of IS NOT NULL AND NOT v_tenant.keep_history THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('the tenant %s keeps no history, so its past cannot be searched', to_json(tenant)),
+            HINT = 'sift.set_tenant(tenant, ''{"keep_history": true}'') keeps it from now on.';
+    END IF;
     v_legs := CASE WHEN v_lexical AND v_dense THEN 'lexical+dense' WHEN v_lexical THEN 'lexical' ELSE 'dense' END;
     IF v_k = 0 OR cardinality(v_lists) = 0 THEN
         RETURN;
@@ -171,12 +180,21 @@ BEGIN
         WHEN v_collapse OR v_cap < v_k THEN least(2 * v_k + 10, v_max_depth)
         ELSE v_k END);
     LOOP
-        IF v_lexical THEN
+        IF v_lexical AND v_as_of IS NOT NULL THEN
+            SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
+            FROM sift._lexical_as_of(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b, v_as_of)
+                 WITH ORDINALITY AS l (chunk_id, score, position);
+        ELSIF v_lexical THEN
             SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
             FROM sift._lexical_leg(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b)
                  WITH ORDINALITY AS l (chunk_id, score, position);
         END IF;
-        IF v_dense THEN
+        IF v_dense AND v_as_of IS NOT NULL THEN
+            SELECT array_agg(n.chunk_id ORDER BY n.position), array_agg(n.distance ORDER BY n.position), max(n.path)
+            INTO v_neighbours, v_distances, v_path
+            FROM sift._dense_as_of(v_tenant_id, v_model.model_id, v_vector, v_lists, v_predicate, v_bound, v_depth, v_as_of)
+                 WITH ORDINALITY AS n (chunk_id, distance, path, position);
+        ELSIF v_dense THEN
             SELECT array_agg(n.chunk_id ORDER BY n.position), array_agg(n.distance ORDER BY n.position), max(n.path)
             INTO v_neighbours, v_distances, v_path
             FROM sift._dense_leg(v_tenant_id, v_model.model_id, v_vector, v_lists, v_predicate, v_bound, v_depth)
@@ -203,7 +221,11 @@ BEGIN
             FROM fused AS f
             CROSS JOIN LATERAL (
                 SELECT s.document_id, s.text_hash FROM sift.chunks AS s
-                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id OFFSET 0) AS c
+                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
+                UNION ALL
+                SELECT s.document_id, s.text_hash FROM sift.chunk_history AS s
+                WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
+                OFFSET 0) AS c
         ),
         capped AS (
             SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.score DESC, o.chunk_id) AS of_document
@@ -236,6 +258,25 @@ BEGIN
         v_depth := least(2 * v_depth, v_max_depth);
     END LOOP;
 
+    IF v_as_of IS NOT NULL THEN
+        RETURN QUERY
+        SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
+               d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
+               d.metadata, g.duplicates, v_legs, CASE WHEN v_dense THEN v_path END
+        FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
+                    v_page_distances, v_page_duplicates) WITH ORDINALITY
+             AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
+        CROSS JOIN LATERAL (
+            SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunks AS s
+            WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+            UNION ALL
+            SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunk_history AS s
+            WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+            OFFSET 0) AS c
+        CROSS JOIN LATERAL sift._version_at(v_tenant_id, g.document_id, v_as_of) AS d
+        ORDER BY g.rank;
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
@@ -252,7 +293,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) TO sift_owner, sift_writer, sift_app, sift_reader;
