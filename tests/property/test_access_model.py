@@ -22,7 +22,9 @@ few = st.frozensets(st.sampled_from(NAMES), max_size=1)
 lists = st.tuples(names, few)
 keys = st.frozensets(st.sampled_from(KEYS), min_size=1, max_size=3)
 target = st.one_of(
-    st.tuples(st.just("keys"), keys), st.tuples(st.just("prefix"), st.sampled_from(PREFIXES)), st.just(("default", None))
+    st.tuples(st.just("keys"), keys),
+    st.tuples(st.just("prefix"), st.sampled_from(PREFIXES)),
+    st.just(("default", None)),
 )
 operations = st.lists(
     st.one_of(
@@ -111,7 +113,7 @@ def run(conn: psycopg.Connection, model: Model, operation: tuple[Any, ...], coun
             for key in keys & model.documents.keys():
                 model.tombstones.append((key, model.documents.pop(key)))
         case ("add" | "remove" as how, group, members):
-            conn.execute(f"SELECT sift.{how}_members('t', %s, %s)", (group, sorted(members)))  # type: ignore[arg-type]
+            conn.execute(f"SELECT sift.{how}_members('t', %s, %s)", (group, sorted(members)))
             pairs = {(member, group) for member in members}
             model.members = model.members | pairs if how == "add" else model.members - pairs
         case (how, (kind, what), change):
@@ -121,13 +123,23 @@ def run(conn: psycopg.Connection, model: Model, operation: tuple[Any, ...], coun
             if (how, kind) == ("set", "default"):
                 conn.execute("SELECT sift.set_default_access('t', %s, %s)", (allow, deny))
                 return
-            arguments = {"keys": sorted(what)} if kind == "keys" else {"key_prefix": what} if kind == "prefix" else {"on_default": True}
+            arguments = (
+                {"keys": sorted(what)}
+                if kind == "keys"
+                else {"key_prefix": what}
+                if kind == "prefix"
+                else {"on_default": True}
+            )
             ((option, value),) = arguments.items()
             told = conn.execute(
-                f"SELECT key, changed FROM sift.{how}_access('t', principals => %s, denied => %s, {option} => %s)",  # type: ignore[arg-type]
+                f"SELECT key, changed FROM sift.{how}_access('t', principals => %s, denied => %s, {option} => %s)",
                 (allow, deny, value),
             ).fetchall()
-            addressed = {k for k in before if (k in what if kind == "keys" else kind == "prefix" and k.startswith(what))}
+            addressed = {
+                k
+                for k in before
+                if (k in what if kind == "keys" else kind == "prefix" and k.startswith(what))
+            }
             assert dict(told) == {key: before[key] != model.documents[key] for key in addressed}
             assert len(told) == len(addressed)
 
@@ -137,7 +149,7 @@ LISTS = "SELECT x.name, a.principals, a.denied FROM ({}) AS x (name, list) JOIN 
 
 def stored(conn: psycopg.Connection, statement: str) -> list[tuple[str, List]]:
     (tenant,) = conn.execute("SELECT tenant_id FROM sift.tenants WHERE name = 't'").fetchone() or (None,)
-    found = conn.execute(LISTS.format(statement, tenant)).fetchall()  # type: ignore[arg-type]
+    found = conn.execute(LISTS.format(statement, tenant)).fetchall()
     return sorted(((name, (frozenset(allow), frozenset(deny))) for name, allow, deny in found), key=repr)
 
 
@@ -169,7 +181,7 @@ SEARCHES = {
 
 def seen(conn: psycopg.Connection, statement: str, principals: list[str] | None) -> set[str]:
     parameters = (principals,) if "%s" in statement else ()
-    return {key for (key,) in conn.execute(statement, parameters).fetchall()}  # type: ignore[arg-type]
+    return {key for (key,) in conn.execute(statement, parameters).fetchall()}
 
 
 def as_reader(conn: psycopg.Connection, principals: list[str], check: Callable[[], None]) -> None:
@@ -183,7 +195,10 @@ def as_reader(conn: psycopg.Connection, principals: list[str], check: Callable[[
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(operations=operations, people=st.lists(st.lists(st.sampled_from(NAMES), max_size=3), min_size=2, max_size=4))
+@given(
+    operations=operations,
+    people=st.lists(st.lists(st.sampled_from(NAMES), max_size=3), min_size=2, max_size=4),
+)
 def test_what_is_seen_equals_the_model(
     conn: psycopg.Connection, operations: list[tuple[Any, ...]], people: list[list[str]]
 ) -> None:
@@ -199,19 +214,25 @@ def test_what_is_seen_equals_the_model(
             for name, statement in SEARCHES.items():
                 assert seen(conn, statement, principals) == expected, name
             for key in KEYS:
-                row = conn.execute("SELECT visible, reason, granted_by, denied_by FROM sift.check_access('t', %s, %s)", (key, principals)).fetchone()
+                row = conn.execute(
+                    "SELECT visible, reason, granted_by, denied_by FROM sift.check_access('t', %s, %s)",
+                    (key, principals),
+                ).fetchone()
                 assert row is not None
                 assert row[0] == (key in expected)
                 assert (row[1] == "no such document") == (key not in model.documents)
                 if key in model.documents:
                     mine = model.closure(principals)
-                    assert (set(row[2]), set(row[3])) == tuple(part & mine for part in model.documents[key])
+                    allow, deny = model.documents[key]
+                    assert set(row[2]) == allow & mine and set(row[3]) == deny & mine
 
         def reader_sees_the_same() -> None:
             # To a login that is mapped to nothing there is no such tenant.
             for name, statement in SEARCHES.items() if people[0] else ():
                 assert seen(conn, statement, None) == model.visible(people[0]), name
             for view in ("my_documents", "my_chunks"):
-                assert seen(conn, f"SELECT key FROM sift.{view} WHERE tenant = 't'", None) == model.visible(people[0]), view
+                assert seen(conn, f"SELECT key FROM sift.{view} WHERE tenant = 't'", None) == model.visible(
+                    people[0]
+                ), view
 
         as_reader(conn, people[0], reader_sees_the_same)
