@@ -44,8 +44,6 @@ CREATE INDEX document_versions_key_idx ON sift.document_versions (key, tenant_id
 CREATE INDEX document_versions_current_to_idx ON sift.document_versions (current_to, tenant_id);
 -- Finds the tombstones of a list: whether all that stands under it is being changed.
 CREATE INDEX document_versions_access_list_id_idx ON sift.document_versions (access_list_id, tenant_id) WHERE event = 'deleted';
--- What was deleted under a list: the list decides who may see its history.
-CREATE INDEX document_versions_access_list_id_idx ON sift.document_versions (access_list_id, tenant_id) WHERE event = 'deleted';
 COMMENT ON TABLE sift.document_versions IS 'One row per version that was ever current, per change of what is known about it, per deletion and per purge; it outlives its document.';
 COMMENT ON COLUMN sift.document_versions.revision IS '0 for a new text; one up with every change of what is known about the same text.';
 COMMENT ON COLUMN sift.document_versions.access_list_id IS 'The access list when the row was written, or last seen current. Who may see history is decided by the list of today.';
