@@ -505,9 +505,15 @@ class Store:
         mended: list[Mended] = []
         try:
             findings = self._examined(tenant, sample)
-            if fix:
-                for action in self._planned(findings):
+            done: set[str] = set()
+            while fix:
+                # What could not be looked at for want of rights may show more once these are mended.
+                actions = [action for action in self._planned(findings) if action.text not in done]
+                if not actions:
+                    break
+                for action in actions:
                     mended.append(self._mend(action))
+                    done.add(action.text)
                 findings = self._examined(tenant, sample)
         except SchemaVersionMismatch as error:
             if not (self._installed()):
@@ -538,16 +544,20 @@ class Store:
 
     def _examined(self, tenant: str | None, sample: int | None) -> list[Finding]:
         findings = self._all(_calls.doctor(tenant, sample))
-        tenants = [t for t in self.tenants() if tenant is None or t.tenant == tenant]
         installed = self._all(_doctor.functions())
+        tenants: list[Tenant] = []
+        if any(function.name == "list_tenants" for function in installed):
+            tenants = [t for t in self.tenants() if tenant is None or t.tenant == tenant]
         return findings + _doctor.compared(installed, self._all(_doctor.relations()), tenants)
 
     def _planned(self, findings: list[Finding]) -> list[_doctor.Action]:
+        installed = self._all(_doctor.functions())
+        listed = any(function.name == "list_models" for function in installed)
         return _doctor.plan(
             findings,
-            self._all(_doctor.functions()),
+            installed,
             self._all(_doctor.relations()),
-            self.models(),
+            self.models() if listed else [],
             next(iter(self._all(_calls.vector_schema())), None),
         )
 

@@ -504,9 +504,15 @@ class AsyncStore:
         mended: list[Mended] = []
         try:
             findings = await self._examined(tenant, sample)
-            if fix:
-                for action in await self._planned(findings):
+            done: set[str] = set()
+            while fix:
+                # What could not be looked at for want of rights may show more once these are mended.
+                actions = [action for action in await self._planned(findings) if action.text not in done]
+                if not actions:
+                    break
+                for action in actions:
                     mended.append(await self._mend(action))
+                    done.add(action.text)
                 findings = await self._examined(tenant, sample)
         except SchemaVersionMismatch as error:
             if not (await self._installed()):
@@ -537,16 +543,20 @@ class AsyncStore:
 
     async def _examined(self, tenant: str | None, sample: int | None) -> list[Finding]:
         findings = await self._all(_calls.doctor(tenant, sample))
-        tenants = [t for t in await self.tenants() if tenant is None or t.tenant == tenant]
         installed = await self._all(_doctor.functions())
+        tenants: list[Tenant] = []
+        if any(function.name == "list_tenants" for function in installed):
+            tenants = [t for t in await self.tenants() if tenant is None or t.tenant == tenant]
         return findings + _doctor.compared(installed, await self._all(_doctor.relations()), tenants)
 
     async def _planned(self, findings: list[Finding]) -> list[_doctor.Action]:
+        installed = await self._all(_doctor.functions())
+        listed = any(function.name == "list_models" for function in installed)
         return _doctor.plan(
             findings,
-            await self._all(_doctor.functions()),
+            installed,
             await self._all(_doctor.relations()),
-            await self.models(),
+            await self.models() if listed else [],
             next(iter(await self._all(_calls.vector_schema())), None),
         )
 
