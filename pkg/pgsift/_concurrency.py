@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -60,6 +60,14 @@ class AsyncTasks:
         with contextlib.suppress(Exception):
             await self.wait()
 
+    async def abandon(self, _cancel: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """End what is running; psycopg cancels the statement of a task that is cancelled."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+
 
 class Tasks:
     """The same with one thread."""
@@ -81,6 +89,13 @@ class Tasks:
         if self._future is not None:
             self._future.result()
             self._future = None
+
+    def abandon(self, cancel: Callable[[], None]) -> None:
+        """End what is running by calling ``cancel`` until it has ended: a statement that begins just after
+        the first call would be missed by it, and might wait for a lock for ever."""
+        while self._future is not None and wait([self._future], timeout=0).not_done:
+            cancel()
+            wait([self._future], timeout=0.5)
 
     def close(self) -> None:
         """Wait until nothing is running, drop errors and end the thread."""

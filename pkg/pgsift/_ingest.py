@@ -84,6 +84,8 @@ class Ingest:
         self.preparer: Preparer
         self.missing_vectors = False
         self.stopping = False
+        #: The connection a batch is being stored on.
+        self.storing: Any = None
 
     # Entry points
 
@@ -121,8 +123,12 @@ class Ingest:
         try:
             try:
                 self._stream(sources.read(given, options), tasks)
-            finally:
+            except BaseException as error:
                 self.stopping = True
+                if not isinstance(error, Exception):  # Ctrl-C, or the task is cancelled
+                    tasks.abandon(self._cancel)
+                raise
+            finally:
                 tasks.close()
             if self.missing_vectors:
                 self.embed_missing(progress, begun=True)
@@ -136,6 +142,13 @@ class Ingest:
         report = self.tally.report(self.tenant, self.run_id)
         self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
+
+    def _cancel(self) -> None:
+        """Cancel the statement that stores a batch, if there is one."""
+        connection = self.storing
+        if connection is not None:
+            with contextlib.suppress(psycopg.Error):
+                connection.cancel_safe(timeout=5)
 
     def _leave(self, error: BaseException) -> None:
         """Tell what was done before an error ended the run: the caller with the exception
@@ -409,7 +422,11 @@ class Ingest:
         while True:
             try:
                 with self.store._transaction() as connection:
-                    results = self._call(connection, batch)
+                    self.storing = connection
+                    try:
+                        results = self._call(connection, batch)
+                    finally:
+                        self.storing = None
                 self.tally.stored(batch.documents, results)
                 return
             except (PgsiftError, psycopg.Error) as error:

@@ -83,6 +83,8 @@ class AsyncIngest:
         self.preparer: Preparer
         self.missing_vectors = False
         self.stopping = False
+        #: The connection a batch is being stored on.
+        self.storing: Any = None
 
     # Entry points
 
@@ -120,8 +122,12 @@ class AsyncIngest:
         try:
             try:
                 await self._stream(sources.read(given, options), tasks)
-            finally:
+            except BaseException as error:
                 self.stopping = True
+                if not isinstance(error, Exception):  # Ctrl-C, or the task is cancelled
+                    await tasks.abandon(self._cancel)
+                raise
+            finally:
                 await tasks.close()
             if self.missing_vectors:
                 await self.embed_missing(progress, begun=True)
@@ -135,6 +141,13 @@ class AsyncIngest:
         report = self.tally.report(self.tenant, self.run_id)
         await self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
+
+    async def _cancel(self) -> None:
+        """Cancel the statement that stores a batch, if there is one."""
+        connection = self.storing
+        if connection is not None:
+            with contextlib.suppress(psycopg.Error):
+                await connection.cancel_safe(timeout=5)
 
     async def _leave(self, error: BaseException) -> None:
         """Tell what was done before an error ended the run: the caller with the exception
@@ -408,7 +421,11 @@ class AsyncIngest:
         while True:
             try:
                 async with self.store._transaction() as connection:
-                    results = await self._call(connection, batch)
+                    self.storing = connection
+                    try:
+                        results = await self._call(connection, batch)
+                    finally:
+                        self.storing = None
                 self.tally.stored(batch.documents, results)
                 return
             except (PgsiftError, psycopg.Error) as error:

@@ -211,7 +211,7 @@ def from_psycopg(error: psycopg.Error) -> PgsiftError | None:
         )
     if state in _HINTS:
         kind, advice = _HINTS[state]
-        return kind(message, hint=hint or advice, sqlstate=state)
+        return kind(message, hint=advice, sqlstate=state)
     if state is not None and state.startswith("53"):
         return OutOfResources(message, hint=hint or "Free some there, then repeat it.", sqlstate=state)
     if state is not None and state.startswith(("08", "57P", "58", "25P03", "25P04")):
