@@ -66,7 +66,7 @@ def test_nothing_of_a_deleted_document_is_left(store: psycopg.Connection) -> Non
     for table in ("documents", "chunks", "chunk_terms", "posting_blocks", "chunk_embeddings", "chunk_entities"):
         assert store.execute(f"SELECT count(*) FROM sift.{table}").fetchone() == (0,), table  # type: ignore[arg-type]
     assert store.execute("SELECT sum(chunks), sum(total_length) FROM sift.corpus_stats").fetchone() == (0, 0)
-    assert store.execute("SELECT sum(df) FROM sift.term_stats GROUP BY term").fetchall() == [(0,), (0,)]
+    assert store.execute("SELECT count(*) FROM sift.term_stats").fetchone() == (0,)
     assert store.execute("SELECT sum(vectors) FROM sift.embedding_stats").fetchone() == (0,)
 
 
