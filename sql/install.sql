@@ -54,6 +54,11 @@
 \ir internal/_find_list.sql
 \ir internal/_access_list.sql
 \ir internal/_document_lists.sql
+\ir internal/_check_run.sql
+\ir internal/_document_name.sql
+\ir internal/_json_types.sql
+\ir internal/_wrong_types.sql
+\ir internal/_check_documents.sql
 \ir internal/_changed_set.sql
 \ir internal/_analyzer_table.sql
 \ir internal/_normalize.sql
@@ -70,6 +75,7 @@
 \ir internal/_nearest_name.sql
 \ir internal/_filter_field.sql
 \ir internal/_filter_timestamp.sql
+\ir internal/_timestamp.sql
 \ir internal/_filter_list.sql
 \ir internal/_filter_at_path.sql
 \ir internal/_filter_condition.sql

@@ -33,7 +33,6 @@ DECLARE
     v_now        timestamptz := now();
     v_by         text := sift._recorded_role();
     v_batch      jsonb;
-    v_bad        text;
     v_lists      jsonb;
     v_created    jsonb;
     v_existing   jsonb;
@@ -46,9 +45,6 @@ DECLARE
     v_hashes     bytea[];
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
-    IF documents IS NULL OR jsonb_typeof(documents) <> 'array' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS012', MESSAGE = 'documents must be a JSON array of objects';
-    END IF;
     IF fingerprint IS NOT NULL AND fingerprint <> v_tenant.analyzer_fingerprint THEN
         RAISE EXCEPTION USING ERRCODE = 'PS007',
             MESSAGE = format('the client''s analyzer has the fingerprint %s, the tenant %s was made with %s (%s)',
@@ -60,33 +56,8 @@ BEGIN
         v_model_id := sift._model_id(v_tenant_id, model);
     END IF;
 
-    SELECT d.value ->> 'key' INTO v_bad
-    FROM jsonb_array_elements(documents) AS d (value)
-    WHERE jsonb_typeof(d.value) <> 'object' OR coalesce(d.value ->> 'key', '') = '' OR octet_length(d.value ->> 'key') > 2000
-        OR coalesce(jsonb_typeof(d.value -> 'metadata'), 'object') NOT IN ('object', 'null')
-        OR coalesce(jsonb_typeof(d.value -> 'chunks'), 'array') NOT IN ('array', 'null')
-        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'object', 'null')
-        OR (jsonb_typeof(d.value -> 'acl') = 'object'
-            AND ((d.value -> 'acl') - '{allow,deny}'::text[] <> '{}'::jsonb
-                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'allow'), 'array') <> 'array'
-                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'deny'), 'array') <> 'array'))
-        OR coalesce(d.value ->> 'content_hash', repeat('0', 64)) !~ '^[0-9a-fA-F]{64}$'
-    LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS012',
-            MESSAGE = format('the document %s is malformed', coalesce(to_json(left(v_bad, 200))::text, 'without a key')),
-            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl; acl may be {"allow": [], "deny": []} too.';
-    END IF;
-    SELECT d.value ->> 'key' INTO v_bad
-    FROM jsonb_array_elements(documents) AS d (value)
-    GROUP BY 1
-    HAVING count(*) > 1
-    LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS012',
-            MESSAGE = format('the key %s stands twice in one batch', to_json(left(v_bad, 200))),
-            HINT = 'Put the two versions in two calls.';
-    END IF;
+    PERFORM sift._check_documents(documents, v_model_id IS NOT NULL, false);
+    PERFORM sift._check_run(v_tenant_id, v_run_id);
 
     v_lists := sift._document_lists(v_tenant_id, documents);
 
@@ -94,6 +65,9 @@ BEGIN
     SELECT coalesce(jsonb_agg(d.value - 'chunks' - 'text' || jsonb_build_object(
                'metadata', CASE WHEN jsonb_typeof(d.value -> 'metadata') = 'object' THEN d.value -> 'metadata' ELSE '{}'::jsonb END,
                'list', v_lists -> (d.value ->> 'key'),
+               -- Not left to the server's parser, which reads a date in the session's time zone and style.
+               'observed_at', sift._timestamp(d.value ->> 'observed_at'), 'valid_from', sift._timestamp(d.value ->> 'valid_from'),
+               'valid_to', sift._timestamp(d.value ->> 'valid_to'), 'retain_until', sift._timestamp(d.value ->> 'retain_until'),
                'length', coalesce((d.value ->> 'length')::integer, char_length(d.value ->> 'text'),
                                   (SELECT max(coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body')))
                                    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
@@ -294,10 +268,12 @@ BEGIN
     ORDER BY n.position;
 EXCEPTION
     -- What the tables or the types refuse is the document's fault, and the caller can isolate it.
-    WHEN data_exception OR check_violation OR not_null_violation THEN
+    WHEN data_exception OR check_violation OR not_null_violation OR program_limit_exceeded THEN
+        PERFORM sift._check_documents(documents, v_model_id IS NOT NULL, true);
         RAISE EXCEPTION USING ERRCODE = 'PS012',
             MESSAGE = format('a document of the batch cannot be stored: %s', sqlerrm),
-            HINT = 'Put the documents one by one to find it. A chunk is {body, kind, section [], page, start, end, tokens, embedding [], entities []}.';
+            HINT = CASE WHEN jsonb_array_length(documents) > 1 THEN 'Put the documents one by one to find it. ' ELSE '' END
+                || 'The comment of this function lists the members of a document and of a chunk, and their types.';
 END
 $$;
 COMMENT ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) IS
