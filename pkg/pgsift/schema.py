@@ -274,6 +274,18 @@ def _compare(connection: psycopg.Connection) -> list[str]:
                 problems.append(f"function sift.{name} may be executed by everybody (PUBLIC)")
     problems += [f"function sift.{name} is not part of pgsift" for name in sorted(routines.keys() - known)]
     problems += [
+        f"{who} may {what} in the schema sift, which pgsift did not grant"
+        for who, what in connection.execute(
+            "SELECT CASE a.grantee WHEN 0 THEN 'everybody (PUBLIC)' ELSE pg_get_userbyid(a.grantee)::text END,"
+            " lower(string_agg(a.privilege_type, ' and ' ORDER BY a.privilege_type))"
+            " FROM pg_catalog.pg_namespace AS n, aclexplode(n.nspacl) AS a"
+            " WHERE n.nspname = 'sift' AND a.grantee <> n.nspowner"
+            " AND NOT (a.privilege_type = 'USAGE' AND pg_get_userbyid(a.grantee) = ANY (%s::name[]))"
+            " GROUP BY a.grantee ORDER BY 1",
+            [list(ROLES)],
+        )
+    ]
+    problems += [
         f"index sift.{name} is invalid: REINDEX INDEX sift.{name}"
         for (name,) in connection.execute(
             "SELECT c.relname::text FROM pg_catalog.pg_index AS i"

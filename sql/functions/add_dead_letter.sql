@@ -17,6 +17,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('stage must be read, parse, chunk, embed or store, not %s', coalesce(stage, 'NULL'));
     END IF;
+    PERFORM sift._check_run(v_tenant_id, run_id);
     INSERT INTO sift.dead_letters AS l (tenant_id, run_id, key, source_uri, stage, reason)
     VALUES (v_tenant_id, run_id, left(key, 2000), left(source_uri, 4000), stage, coalesce(left(reason, 4000), 'no reason was given'))
     RETURNING l.dead_letter_id INTO v_dead_letter_id;

@@ -10,28 +10,30 @@ BEGIN
     RETURN QUERY
     WITH objects AS (
         SELECT CASE c.relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END AS kind, c.oid::regclass::text AS name, c.relname AS short,
-               c.relowner AS owner, coalesce(c.relacl, acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner)) AS acl
+               c.relowner AS owner, false AS proves, coalesce(c.relacl, acldefault(CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END::"char", c.relowner)) AS acl
         FROM pg_catalog.pg_class AS c
         WHERE c.relnamespace = 'sift'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
         UNION ALL
-        SELECT 'FUNCTION', p.oid::regprocedure::text, p.proname, p.proowner, coalesce(p.proacl, acldefault('f', p.proowner))
+        -- Internal functions that take the proof of who calls are granted to whoever may call the public one before them.
+        SELECT 'FUNCTION', p.oid::regprocedure::text, p.proname, p.proowner,
+               coalesce(p.prosecdef AND p.proargnames[1:2] = ARRAY['caller', 'proof'], false), coalesce(p.proacl, acldefault('f', p.proowner))
         FROM pg_catalog.pg_proc AS p
         WHERE p.pronamespace = 'sift'::regnamespace
     ),
     granted AS (
-        SELECT o.kind, o.name, o.short, o.owner, a.grantee, a.is_grantable, string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type) AS privileges
+        SELECT o.kind, o.name, o.short, o.owner, o.proves, a.grantee, a.is_grantable, string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type) AS privileges
         FROM objects AS o
         CROSS JOIN LATERAL aclexplode(o.acl) AS a
         WHERE a.grantee <> o.owner
-        GROUP BY o.kind, o.name, o.short, o.owner, a.grantee, a.is_grantable
+        GROUP BY o.kind, o.name, o.short, o.owner, o.proves, a.grantee, a.is_grantable
         UNION ALL
-        SELECT 'SCHEMA', 'sift', 'sift', v_owner, a.grantee, a.is_grantable, string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type)
+        SELECT 'SCHEMA', 'sift', 'sift', v_owner, false, a.grantee, a.is_grantable, string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type)
         FROM pg_catalog.pg_namespace AS n
         CROSS JOIN LATERAL aclexplode(n.nspacl) AS a
         WHERE n.nspname = 'sift' AND a.grantee <> n.nspowner AND (a.privilege_type = 'CREATE' OR a.grantee = 0)
         GROUP BY a.grantee, a.is_grantable
         UNION ALL
-        SELECT 'TABLE', format('%s (%s)', t.attrelid::regclass, t.attname), t.attname, c.relowner, a.grantee, a.is_grantable,
+        SELECT 'TABLE', format('%s (%s)', t.attrelid::regclass, t.attname), t.attname, c.relowner, false, a.grantee, a.is_grantable,
                string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type)
         FROM pg_catalog.pg_attribute AS t
         JOIN pg_catalog.pg_class AS c ON c.oid = t.attrelid

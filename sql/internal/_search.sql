@@ -62,6 +62,7 @@ DECLARE
     v_model        record;
     v_k            integer := k;
     v_lists        bigint[];
+    v_trusted      boolean := sift._is_trusted(caller);
     v_terms        text[] := '{}';
     v_vector       real[] := query_embedding;
     v_lexical      boolean;
@@ -143,6 +144,10 @@ BEGIN
     IF mode = 'lexical' THEN
         v_vector := NULL;
     ELSIF v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
+        -- What others asked is told by legs, and by what follows here, to those alone who may see something of the tenant.
+        IF cardinality(v_lists) = 0 THEN
+            RETURN;
+        END IF;
         SELECT q.embedding INTO v_vector
         FROM sift.query_embeddings AS q
         WHERE q.tenant_id = v_tenant_id AND q.model_id = v_model.model_id AND q.query = btrim(_search.query, E' \t\r\n');
@@ -262,7 +267,7 @@ BEGIN
         RETURN QUERY
         SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-               d.metadata, g.duplicates, v_legs, CASE WHEN v_dense THEN v_path END
+               d.metadata, g.duplicates, v_legs, CASE WHEN v_dense AND v_trusted THEN v_path END
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
@@ -280,7 +285,7 @@ BEGIN
     RETURN QUERY
     SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-           d.metadata, g.duplicates, v_legs, CASE WHEN v_dense THEN v_path END
+           d.metadata, g.duplicates, v_legs, CASE WHEN v_dense AND v_trusted THEN v_path END
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)

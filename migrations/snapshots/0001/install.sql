@@ -18,6 +18,7 @@
 \ir tables/chunks.sql
 \ir tables/chunk_history.sql
 \ir tables/vector_history.sql
+\ir tables/document_sources.sql
 \ir tables/chunk_entities.sql
 \ir tables/chunk_terms.sql
 \ir tables/unpacked_chunks.sql
@@ -41,6 +42,7 @@
 \ir internal/_tenant_id.sql
 \ir internal/_mapped_principals.sql
 \ir internal/_enter.sql
+\ir internal/_check_run.sql
 \ir internal/_principal_set.sql
 \ir internal/_with_groups.sql
 \ir internal/_lists_for.sql
@@ -76,7 +78,9 @@
 \ir internal/_write_block.sql
 \ir internal/_add_postings.sql
 \ir internal/_without_chunks.sql
+\ir internal/_lock_blocks.sql
 \ir internal/_remove_packed.sql
+\ir internal/_forget_terms.sql
 \ir internal/_remove_postings.sql
 \ir internal/_pack_rows.sql
 \ir internal/_blocks_to_merge.sql
@@ -99,6 +103,8 @@
 \ir internal/_dense_hnsw_1000.sql
 \ir internal/_dense_leg.sql
 \ir internal/_remove_documents.sql
+\ir internal/_key_hash.sql
+\ir internal/_purge_documents.sql
 \ir internal/_move_access.sql
 \ir internal/_change_access.sql
 \ir internal/_list_today.sql
@@ -120,11 +126,14 @@
 \ir functions/set_tenant.sql
 \ir functions/set_default_access.sql
 \ir functions/map_role.sql
+\ir functions/remap_roles.sql
+\ir functions/renew_secret.sql
 \ir functions/add_members.sql
 \ir functions/remove_members.sql
 \ir functions/list_members.sql
 \ir functions/put_documents.sql
 \ir functions/delete_documents.sql
+\ir functions/purge_documents.sql
 \ir functions/set_access.sql
 \ir functions/grant_access.sql
 \ir functions/revoke_access.sql

@@ -1,5 +1,8 @@
--- Deletes documents by key, with everything derived from them; a tombstone stays in document_versions.
-CREATE OR REPLACE FUNCTION sift.delete_documents(tenant text, keys text[], reason text DEFAULT NULL)
+-- Deletes documents by key, with everything derived from them; a tombstone stays in document_versions, and the text in the history where
+-- the tenant keeps one.
+--
+--   purge  nothing stays but the tombstone: see sift.purge_documents
+CREATE OR REPLACE FUNCTION sift.delete_documents(tenant text, keys text[], reason text DEFAULT NULL, purge boolean DEFAULT false)
 RETURNS TABLE (key text, deleted boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -20,7 +23,9 @@ BEGIN
         ORDER BY d.key COLLATE "C"
         FOR UPDATE
     ) AS l;
-    IF v_ids IS NOT NULL THEN
+    IF v_ids IS NOT NULL AND purge THEN
+        PERFORM sift._purge_documents(v_tenant_id, v_keys, v_reason, v_by);
+    ELSIF v_ids IS NOT NULL THEN
         PERFORM sift._remove_documents(v_tenant_id, v_ids, true, v_keep);
         INSERT INTO sift.document_versions AS h (
             tenant_id, document_id, version, access_list_id, current_from, current_to, key, event, title, source_uri, source_version, content_hash,
@@ -37,7 +42,7 @@ BEGIN
     ORDER BY k.position;
 END
 $$;
-COMMENT ON FUNCTION sift.delete_documents(text, text[], text) IS
-    'Deletes documents with their chunks, postings, statistics and vectors in one transaction, and keeps a tombstone with the reason. Says of each key whether there was such a document.';
-REVOKE ALL ON FUNCTION sift.delete_documents(text, text[], text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.delete_documents(text, text[], text) TO sift_owner, sift_writer;
+COMMENT ON FUNCTION sift.delete_documents(text, text[], text, boolean) IS
+    'Deletes documents with their chunks, postings, statistics and vectors in one transaction, and keeps a tombstone with the reason; with purge nothing else, otherwise their history. Says of each key whether there was such a document.';
+REVOKE ALL ON FUNCTION sift.delete_documents(text, text[], text, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.delete_documents(text, text[], text, boolean) TO sift_owner, sift_writer;

@@ -15,6 +15,8 @@ AS $$
 DECLARE
     v_tenant record;
     v_sample record;
+    v_part   text;
+    v_remedy text := 'mend what is wrong with owners, grants and definitions, then look again';
 BEGIN
     IF tenant IS NOT NULL THEN
         PERFORM sift._tenant_id(tenant);
@@ -23,25 +25,37 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('the sample must be of at least 1 chunk, not %s', sample),
             HINT = 'NULL looks at everything.';
     END IF;
-    RETURN QUERY SELECT d.check_name, d.severity, NULL::text, d.object, d.finding, d.remedy, d.safe_fix FROM sift._doctor_server() AS d;
-    RETURN QUERY SELECT d.check_name, d.severity, NULL::text, d.object, d.finding, d.remedy, d.safe_fix FROM sift._doctor_rights() AS d;
-    RETURN QUERY SELECT d.check_name, d.severity, NULL::text, d.object, d.finding, d.remedy, d.safe_fix FROM sift._doctor_indexes() AS d;
-    RETURN QUERY SELECT d.check_name, d.severity, NULL::text, d.object, d.finding, d.remedy, d.safe_fix FROM sift._doctor_tables() AS d;
+    -- A store so broken that a part cannot be looked at is told so, and the other parts are looked at.
+    FOREACH v_part IN ARRAY ARRAY['server', 'rights', 'indexes', 'tables'] LOOP
+        BEGIN
+            RETURN QUERY EXECUTE format(
+                'SELECT d.check_name, d.severity, NULL::text, d.object, d.finding, d.remedy, d.safe_fix FROM sift._doctor_%s() AS d', v_part);
+        EXCEPTION
+            WHEN insufficient_privilege OR undefined_function OR undefined_table OR undefined_column THEN
+                RETURN QUERY SELECT 'unreadable'::text, 'error'::text, NULL::text, v_part, format('could not be looked at: %s', SQLERRM), v_remedy, false;
+        END;
+    END LOOP;
     FOR v_tenant IN
         SELECT t.tenant_id, t.name FROM sift.tenants AS t
         WHERE doctor.tenant IS NULL OR t.name = doctor.tenant
         ORDER BY t.tenant_id
     LOOP
-        SELECT s.chunk_ids, s.complete INTO v_sample FROM sift._doctor_sample(v_tenant.tenant_id, sample) AS s;
-        RETURN QUERY
-        SELECT d.check_name, d.severity, v_tenant.name, d.object, d.finding, d.remedy, d.safe_fix
-        FROM (SELECT r.* FROM sift._doctor_references(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids, v_sample.complete) AS r
-              UNION ALL
-              SELECT p.* FROM sift._doctor_postings(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids, v_sample.complete) AS p
-              UNION ALL
-              SELECT s.* FROM sift._doctor_statistics(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids, v_sample.complete) AS s
-              UNION ALL
-              SELECT u.* FROM sift._doctor_upkeep(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids) AS u) AS d;
+        BEGIN
+            SELECT s.chunk_ids, s.complete INTO v_sample FROM sift._doctor_sample(v_tenant.tenant_id, sample) AS s;
+            RETURN QUERY
+            SELECT d.check_name, d.severity, v_tenant.name, d.object, d.finding, d.remedy, d.safe_fix
+            FROM (SELECT r.* FROM sift._doctor_references(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids, v_sample.complete) AS r
+                  UNION ALL
+                  SELECT p.* FROM sift._doctor_postings(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids, v_sample.complete) AS p
+                  UNION ALL
+                  SELECT s.* FROM sift._doctor_statistics(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids, v_sample.complete) AS s
+                  UNION ALL
+                  SELECT u.* FROM sift._doctor_upkeep(v_tenant.tenant_id, v_tenant.name, v_sample.chunk_ids) AS u) AS d;
+        EXCEPTION
+            WHEN insufficient_privilege OR undefined_function OR undefined_table OR undefined_column THEN
+                RETURN QUERY SELECT 'unreadable'::text, 'error'::text, v_tenant.name, 'tenant'::text,
+                    format('could not be looked at: %s', SQLERRM), v_remedy, false;
+        END;
     END LOOP;
 END
 $$;

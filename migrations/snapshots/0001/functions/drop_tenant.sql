@@ -22,6 +22,7 @@ BEGIN
     DELETE FROM sift.chunk_entities AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunks AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.documents AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.document_sources AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_history AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_versions AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.dead_letters AS x WHERE x.tenant_id = v_tenant_id;

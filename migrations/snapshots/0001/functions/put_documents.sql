@@ -55,6 +55,7 @@ BEGIN
                              fingerprint, to_json(tenant), v_tenant.analyzer_fingerprint, v_tenant.analyzer),
             HINT = 'Use the client version the tenant was made with, or ingest into a new tenant.';
     END IF;
+    PERFORM sift._check_run(v_tenant_id, v_run_id);
     IF model IS NOT NULL THEN
         v_model_id := sift._model_id(v_tenant_id, model);
     END IF;

@@ -1,47 +1,20 @@
--- Takes chunks out of the packed blocks that hold them; returns those that were in one. Of each block, only the rows of the
--- chunks' own terms are written. What the blocks count less is not given to term_stats: the caller knows whether the chunks' loss stands there.
+-- Takes chunks out of the packed blocks that hold them, which it locks (sift._lock_blocks); returns those that were in one. Of each
+-- block, only the rows of the chunks' own terms are written. What the blocks count less is not given to term_stats: the caller knows
+-- whether the chunks' loss stands there.
 --
 --   tokens  those of each chunk
---
--- The blocks are locked one by one, by rising number, and waited for: somebody who holds one may be merging it. Then its chunks lie in a
--- block that is looked for anew, and that block's number is the greater one, for it was made after the merger had locked the old one.
--- So every caller takes its locks by rising number, and two calls cannot deadlock over blocks; packing and merging wait for nobody.
--- A transaction of several deleting calls holds the blocks of the first when the second takes its own, and two such transactions may
--- deadlock, as they may over documents.
 CREATE OR REPLACE FUNCTION sift._remove_packed(tenant_id integer, chunk_ids bigint[], tokens text[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_tenant_id integer := tenant_id;
-    v_left      bigint[] := chunk_ids;
     v_removed   bigint[] := '{}'::bigint[];
-    v_blocks    bigint[] := '{}'::bigint[];
-    v_again     boolean := true;
     v_block_no  bigint;
     v_here      bigint[];
     v_tokens    text[];
     v_kept      integer;
 BEGIN
-    LOOP
-        IF v_again THEN
-            SELECT coalesce(array_agg(k.block_no ORDER BY k.block_no), '{}'::bigint[]) INTO v_blocks
-            FROM sift.packed_chunks AS k
-            WHERE k.tenant_id = v_tenant_id
-              AND EXISTS (SELECT FROM unnest((SELECT v_left)) AS i (id) WHERE i.id BETWEEN k.first_chunk_id AND k.last_chunk_id)
-              AND EXISTS (SELECT FROM (SELECT k.chunk_ids || '{}'::bigint[] AS ids OFFSET 0) AS f  -- inflated once for all look-ups
-                          CROSS JOIN unnest((SELECT v_left)) AS i (id)
-                          WHERE f.ids[width_bucket(i.id, f.ids)] = i.id);
-            v_again := false;
-        END IF;
-        EXIT WHEN cardinality(v_blocks) = 0;
-        v_block_no := v_blocks[1];
-        PERFORM FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id AND k.block_no = v_block_no FOR UPDATE;
-        IF NOT FOUND THEN
-            v_again := true;
-            CONTINUE;
-        END IF;
-        v_blocks := v_blocks[2:];
-
+    FOREACH v_block_no IN ARRAY sift._lock_blocks(v_tenant_id, chunk_ids) LOOP
         SELECT array_agg(i.id ORDER BY i.id), array_agg(i.tokens ORDER BY i.id), max(f.chunks) - count(*)
         INTO v_here, v_tokens, v_kept
         FROM (SELECT k.chunks, k.chunk_ids || '{}'::bigint[] AS ids
@@ -51,7 +24,6 @@ BEGIN
         WHERE f.ids[width_bucket(i.id, f.ids)] = i.id;
         CONTINUE WHEN v_here IS NULL;
         v_removed := v_removed || v_here;
-        v_left := ARRAY(SELECT i.id FROM unnest(v_left) AS i (id) WHERE i.id NOT IN (SELECT h.id FROM unnest(v_here) AS h (id)));
         IF v_kept = 0 THEN
             DELETE FROM sift.posting_blocks AS b WHERE b.tenant_id = v_tenant_id AND b.block_no = v_block_no;
             DELETE FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id AND k.block_no = v_block_no;

@@ -1,7 +1,7 @@
 -- Takes chunks out of postings and statistics; called before their rows are deleted.
 --
 -- Postings that are rows go at once. Packed ones, with purge, likewise: for these and for rows that are being packed at this moment
--- it waits (sift._remove_packed says why that cannot deadlock). Without purge nobody is waited for, and packed postings go when their
+-- it waits (sift._lock_blocks says why that cannot deadlock). Without purge nobody is waited for, and packed postings go when their
 -- block is next rewritten: until then they name a chunk that is not there, which no search returns, and term_stats holds the loss.
 CREATE OR REPLACE FUNCTION sift._remove_postings(tenant_id integer, chunk_ids bigint[], purge boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -61,7 +61,7 @@ BEGIN
         FROM sift.chunks AS c
         WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (_remove_postings.chunk_ids) AND c.doc_length > 0
           AND c.chunk_id NOT IN (SELECT r.id FROM unnest(v_rows) AS r (id));
-        v_packed := sift._remove_packed(v_tenant_id, v_packed, v_tokens);
+        v_packed := sift._remove_packed(v_tenant_id, coalesce(v_packed, '{}'::bigint[]), v_tokens);
     END IF;
 
     -- Blocks count themselves: what was taken out of one is not a loss beside it.
@@ -73,6 +73,12 @@ BEGIN
             AND c.chunk_id NOT IN (SELECT p.id FROM unnest(v_packed) AS p (id))) AS t
     GROUP BY t.term
     ORDER BY t.term;
+    IF purge THEN
+        PERFORM sift._forget_terms(v_tenant_id, ARRAY(
+            SELECT DISTINCT string_to_table(c.tokens, ' ')
+            FROM sift.chunks AS c
+            WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (_remove_postings.chunk_ids) AND c.doc_length > 0));
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION sift._remove_postings(integer, bigint[], boolean) IS 'Takes chunks out of postings and statistics, before they are deleted; with purge, out of packed postings too.';
