@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -342,6 +342,8 @@ SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catal
     JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
     WHERE e.extname OPERATOR(pg_catalog.=) 'vector'::pg_catalog.name), 'pg_temp'), true)"""
 
+RIGHTS = frozenset({"definitions", "extension_schema", "grants", "owners", "row_security"})
+
 #: Which function of the store mends what is wrong in a tenant.
 OF_TENANT = {
     "statistics": "repair",
@@ -361,8 +363,10 @@ def plan(
     present: Iterable[InstalledRelation],
     models: Iterable[Model],
     vector_schema: str | None,
+    done: Set[str] = frozenset(),
 ) -> list[Action]:
-    """What is to be done about the findings that are safe to mend, each thing once, in a sensible order."""
+    """What is to be done next about the findings that are safe to mend, each thing once; *done* are the texts
+    of what was done or tried before."""
     functions_of: dict[str, list[InstalledFunction]] = {}
     for function in installed:
         functions_of.setdefault(function.name, []).append(function)
@@ -384,7 +388,13 @@ def plan(
             method = OF_TENANT[check]
             words = f"{method} {finding.tenant_name}"
             add(Action(check, target, words, method, finding.tenant_name))
-        elif check in ("definitions", "grants", "owners", "row_security"):
+        elif check == "extension_schema" and vector_schema is not None:
+            add(
+                _statement(
+                    check, target, "GRANT USAGE ON SCHEMA {} TO sift_owner", sql.Identifier(vector_schema)
+                )
+            )
+        elif check in RIGHTS:
             rights.append(finding)
         elif check in ("dead_rows", "visibility_map"):
             add(_statement(check, target, "VACUUM (ANALYZE) {}", sql.Identifier("sift", name)))
@@ -393,12 +403,6 @@ def plan(
         elif check == "autovacuum":
             form = "ALTER TABLE {} RESET (autovacuum_enabled)"
             add(_statement(check, target, form, sql.Identifier("sift", name)))
-        elif check == "extension_schema" and vector_schema is not None:
-            add(
-                _statement(
-                    check, target, "GRANT USAGE ON SCHEMA {} TO sift_owner", sql.Identifier(vector_schema)
-                )
-            )
         elif check == "indexes" and (of_model := _OF_MODEL.fullmatch(target)) is not None:
             model = model_of.get(json.loads(of_model.group("model")))
             if model is not None and vector_schema is not None:
@@ -447,7 +451,10 @@ def plan(
     if again or any(finding.check_name == "owners" for finding in rights):
         files = (*dict.fromkeys(again), "owner.sql")
         add(Action("definitions", "schema sift", f"ran again: {', '.join(files)}", files=files))
-    return list(actions.values())
+    left = [action for action in actions.values() if action.text not in done]
+    # Where rights are wrong, what else was found may follow from that: they come first, then all is looked at
+    # again.
+    return [action for action in left if action.check_name in RIGHTS] or left
 
 
 def _bare(object: str) -> str:

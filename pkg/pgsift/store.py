@@ -507,8 +507,7 @@ class Store:
             findings = self._examined(tenant, sample)
             done: set[str] = set()
             while fix:
-                # What could not be looked at for want of rights may show more once these are mended.
-                actions = [action for action in self._planned(findings) if action.text not in done]
+                actions = self._planned(findings, done)
                 if not actions:
                     break
                 for action in actions:
@@ -550,7 +549,7 @@ class Store:
             tenants = [t for t in self.tenants() if tenant is None or t.tenant == tenant]
         return findings + _doctor.compared(installed, self._all(_doctor.relations()), tenants)
 
-    def _planned(self, findings: list[Finding]) -> list[_doctor.Action]:
+    def _planned(self, findings: list[Finding], done: set[str]) -> list[_doctor.Action]:
         installed = self._all(_doctor.functions())
         listed = any(function.name == "list_models" for function in installed)
         return _doctor.plan(
@@ -559,6 +558,7 @@ class Store:
             self._all(_doctor.relations()),
             self.models() if listed else [],
             next(iter(self._all(_calls.vector_schema())), None),
+            done,
         )
 
     def _installed(self) -> bool:

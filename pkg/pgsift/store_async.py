@@ -506,8 +506,7 @@ class AsyncStore:
             findings = await self._examined(tenant, sample)
             done: set[str] = set()
             while fix:
-                # What could not be looked at for want of rights may show more once these are mended.
-                actions = [action for action in await self._planned(findings) if action.text not in done]
+                actions = await self._planned(findings, done)
                 if not actions:
                     break
                 for action in actions:
@@ -549,7 +548,7 @@ class AsyncStore:
             tenants = [t for t in await self.tenants() if tenant is None or t.tenant == tenant]
         return findings + _doctor.compared(installed, await self._all(_doctor.relations()), tenants)
 
-    async def _planned(self, findings: list[Finding]) -> list[_doctor.Action]:
+    async def _planned(self, findings: list[Finding], done: set[str]) -> list[_doctor.Action]:
         installed = await self._all(_doctor.functions())
         listed = any(function.name == "list_models" for function in installed)
         return _doctor.plan(
@@ -558,6 +557,7 @@ class AsyncStore:
             await self._all(_doctor.relations()),
             await self.models() if listed else [],
             next(iter(await self._all(_calls.vector_schema())), None),
+            done,
         )
 
     async def _installed(self) -> bool:
