@@ -122,6 +122,7 @@
 \ir internal/_document_history.sql
 \ir internal/_lexical_as_of.sql
 \ir internal/_dense_as_of.sql
+\ir internal/_are_weights.sql
 \ir internal/_search.sql
 \ir functions/schema_version.sql
 \ir functions/tokenize.sql

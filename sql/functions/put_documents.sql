@@ -57,7 +57,6 @@ BEGIN
     END IF;
 
     PERFORM sift._check_documents(documents, v_model_id IS NOT NULL, false);
-    PERFORM sift._check_run(v_tenant_id, v_run_id);
 
     v_lists := sift._document_lists(v_tenant_id, documents);
 

@@ -5,7 +5,8 @@
 --     Methods, SIGIR 2009.
 --
 -- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, k. Where
--- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again.
+-- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again. A depth that
+-- is given is a hard limit: what lies beyond it is not looked at, and there may be fewer than k rows.
 --
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
 CREATE OR REPLACE FUNCTION sift._search(
@@ -103,7 +104,8 @@ BEGIN
     END IF;
     IF mode IS NULL OR mode NOT IN ('hybrid', 'lexical', 'dense') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('mode must be hybrid, lexical or dense, not %s', coalesce(to_json(left(mode, 100))::text, 'NULL'));
+            MESSAGE = format('mode must be hybrid, lexical or dense, not %s', coalesce(to_json(left(mode, 100))::text, 'NULL')),
+            HINT = 'Leave it out for hybrid, which uses what there is of both.';
     END IF;
     IF depth IS NOT NULL AND (depth < v_k OR depth > v_max_depth) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
@@ -116,10 +118,12 @@ BEGIN
     END IF;
     v_rrf_k := coalesce(rrf_k, v_tenant.rrf_k);
     IF NOT (v_rrf_k >= 0::double precision AND v_rrf_k <= 1e100::double precision) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite, not negative and at most 1e100, not %s', v_rrf_k);
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite, not negative and at most 1e100, not %s', v_rrf_k),
+            HINT = 'Leave it out for the tenant''s, which is 60 unless somebody changed it.';
     END IF;
     IF v_min_score = 'NaN'::double precision OR v_max_distance = 'NaN'::double precision THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN';
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN',
+            HINT = 'Leave them out for no floor.';
     END IF;
 
     v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
@@ -127,11 +131,7 @@ BEGIN
     v_weights := coalesce(weights, ARRAY[
         coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
         coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
-    -- Weights that are neither 0 nor out of all proportion: a quotient too small for a double is an error to PostgreSQL, not 0.
-    IF array_ndims(v_weights) IS DISTINCT FROM 1 OR cardinality(v_weights) <> 2
-       OR NOT coalesce((v_weights[1] = 0::double precision OR v_weights[1] BETWEEN 1e-100::double precision AND 1e100::double precision)
-                       AND (v_weights[2] = 0::double precision OR v_weights[2] BETWEEN 1e-100::double precision AND 1e100::double precision)
-                       AND v_weights[1] + v_weights[2] > 0::double precision, false) THEN
+    IF NOT sift._are_weights(v_weights) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('weights must be two finite numbers, lexical and dense, each 0 or between 1e-100 and 1e100, and not both zero; not %s', v_weights),
             HINT = 'For example weights => ''{1, 0.5}''.';
@@ -141,9 +141,7 @@ BEGIN
     IF mode <> 'dense' THEN
         v_terms := coalesce(sift._query_terms(v_tenant.analyzer, query), '{}'::text[]);
     END IF;
-    IF mode = 'lexical' THEN
-        v_vector := NULL;
-    ELSIF v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
+    IF mode <> 'lexical' AND v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
         -- What others asked is told by legs, and by what follows here, to those alone who may see something of the tenant.
         IF cardinality(v_lists) = 0 THEN
             RETURN;
@@ -160,13 +158,18 @@ BEGIN
         END IF;
         PERFORM sift._check_vector(v_model.model_id, v_vector);
     END IF;
+    IF mode = 'lexical' THEN
+        v_vector := NULL;
+    END IF;
     v_lexical := cardinality(v_terms) > 0 AND (mode = 'lexical' OR v_weights[1] > 0::double precision);
     v_dense := v_vector IS NOT NULL AND (mode = 'dense' OR v_weights[2] > 0::double precision);
     IF NOT v_lexical AND NOT v_dense THEN
         RAISE EXCEPTION USING ERRCODE = 'PS003',
-            MESSAGE = CASE mode
-                WHEN 'lexical' THEN 'the query holds no searchable term'
-                WHEN 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
+            MESSAGE = CASE
+                WHEN mode = 'lexical' THEN 'the query holds no searchable term'
+                WHEN mode = 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
+                WHEN cardinality(v_terms) > 0 THEN 'nothing to search for: the weight of the lexical leg is 0, and there is no query vector'
+                WHEN v_vector IS NOT NULL THEN 'nothing to search for: the query holds no searchable term, and the weight of the dense leg is 0'
                 ELSE 'nothing to search for: the query holds no searchable term, and there is no query vector' END,
             HINT = 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.';
     END IF;
