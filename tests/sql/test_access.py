@@ -47,7 +47,7 @@ def rows_written(connection: psycopg.Connection, statement: str, *parameters: ob
         " WHERE c.relnamespace = 'sift'::regnamespace AND c.relkind = 'r'"
     )
     with connection.transaction():
-        before = dict(connection.execute(counts).fetchall())
+        before: dict[str, int] = dict(connection.execute(counts).fetchall())
         connection.execute(statement, parameters)
         after: dict[str, int] = dict(connection.execute(counts).fetchall())
     return {table: count - before[table] for table, count in after.items() if count != before[table]}
