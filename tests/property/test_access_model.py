@@ -4,6 +4,7 @@ by prefix and by default, ingestion with and without an access list."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,14 +164,14 @@ def run(conn: psycopg.Connection, model: Model, operation: tuple[Any, ...], coun
 LISTS = "SELECT x.name, a.principals, a.denied FROM ({}) AS x (name, list) JOIN sift.access_lists AS a ON a.access_list_id = x.list AND a.tenant_id = {}"
 
 
-def stored(conn: psycopg.Connection, statement: str) -> list[tuple[str, List]]:
+def stored(conn: psycopg.Connection, statement: str) -> Counter[tuple[str, List]]:
     (tenant,) = conn.execute("SELECT tenant_id FROM sift.tenants WHERE name = 't'").fetchone() or (None,)
     found = conn.execute(LISTS.format(statement, tenant)).fetchall()
-    return sorted(((name, (frozenset(allow), frozenset(deny))) for name, allow, deny in found), key=repr)
+    return Counter((name, (frozenset(allow), frozenset(deny))) for name, allow, deny in found)
 
 
 def compare(conn: psycopg.Connection, model: Model) -> None:
-    expected = sorted(model.documents.items(), key=repr)
+    expected = Counter(model.documents.items())
     assert stored(conn, "SELECT key, access_list_id FROM sift.documents") == expected
     for table in ("chunks", "chunks AS c JOIN sift.chunk_embeddings"):
         join = "JOIN sift.documents AS d USING (document_id)"
@@ -181,9 +182,9 @@ def compare(conn: psycopg.Connection, model: Model) -> None:
         )
         assert stored(conn, f"{statement} GROUP BY 1, 2") == expected
     assert stored(conn, "SELECT key_prefix, access_list_id FROM sift.access_rules UNION ALL"
-                        " SELECT '', default_access_list_id FROM sift.tenants WHERE name = 't'") == sorted(model.rules.items(), key=repr)  # fmt: skip
+                        " SELECT '', default_access_list_id FROM sift.tenants WHERE name = 't'") == Counter(model.rules.items())  # fmt: skip
     tombstones = "SELECT key, access_list_id FROM sift.document_versions WHERE event = 'deleted'"
-    assert stored(conn, tombstones) == sorted(model.tombstones, key=repr)
+    assert stored(conn, tombstones) == Counter(model.tombstones)
     assert conn.execute("SELECT sift.verify_statistics('t')").fetchall() == []
 
 
