@@ -531,7 +531,7 @@ def register_model(
         dimensions=("integer", integer(dimensions, "dimensions")),
         revision=("text", text(revision)),
         metric=("text", text(metric)),
-        precision=("text", text(precision)),
+        vector_type=("text", text(precision)),
         query_prefix=("text", text(query_prefix)),
         document_prefix=("text", text(document_prefix)),
         lexical_weight=("double precision", number(lexical_weight, "lexical_weight")),

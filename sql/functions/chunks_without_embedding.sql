@@ -17,7 +17,8 @@ BEGIN
             HINT = 'Name the model; sift.list_models() lists those there are.';
     END IF;
     IF k IS NULL OR k < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, not %s', coalesce(k::text, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, not %s', coalesce(k::text, 'NULL')),
+            HINT = 'k is the number of chunks wanted at most; 1000 is the default.';
     END IF;
     RETURN QUERY
     SELECT c.chunk_id, d.title, c.body

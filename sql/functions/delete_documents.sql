@@ -49,6 +49,7 @@ BEGIN
     RETURN QUERY
     SELECT k.key, k.key = ANY (coalesce(v_keys, '{}'::text[]))
     FROM unnest(delete_documents.keys) WITH ORDINALITY AS k (key, position)
+    WHERE k.key IS NOT NULL
     ORDER BY k.position;
 END
 $$;

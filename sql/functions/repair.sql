@@ -25,7 +25,8 @@ DECLARE
     v_terms     record;
 BEGIN
     IF steps < 1 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('steps must be at least 1, not %s', steps);
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('steps must be at least 1, not %s', steps),
+            HINT = 'Leave it out to mend everything in one call.';
     END IF;
     -- Two repairs at once would correct twice: the second waits for the first, and then finds nothing.
     PERFORM t.tenant_id FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR NO KEY UPDATE;

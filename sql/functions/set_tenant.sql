@@ -23,14 +23,16 @@ BEGIN
         ELSIF v_option.name = 'remote_classifications' THEN
             IF jsonb_typeof(v_option.value) NOT IN ('array', 'null')
                OR jsonb_path_exists(v_option.value, 'strict $[*] ? (@.type() != "string")', '{}'::jsonb, true) THEN
-                RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'remote_classifications must be an array of strings, or null';
+                RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'remote_classifications must be an array of strings, or null',
+            HINT = 'For example {"remote_classifications": ["public"]}; null allows all.';
             END IF;
             UPDATE sift.tenants AS t
             SET remote_classifications = CASE WHEN jsonb_typeof(v_option.value) = 'array'
                 THEN ARRAY(SELECT DISTINCT e.value FROM jsonb_array_elements_text(v_option.value) AS e (value) ORDER BY e.value) END
             WHERE t.tenant_id = v_tenant_id;
         ELSIF jsonb_typeof(v_option.value) <> 'boolean' THEN
-            RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('%s must be true or false', v_option.name);
+            RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('%s must be true or false', v_option.name),
+            HINT = format('Write {"%s": true} or {"%s": false}.', v_option.name, v_option.name);
         ELSE
             UPDATE sift.tenants AS t
             SET keep_history = CASE WHEN v_option.name = 'keep_history' THEN v_option.value::boolean ELSE t.keep_history END,

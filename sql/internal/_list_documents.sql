@@ -31,7 +31,8 @@ DECLARE
     v_trusted   boolean := sift._is_trusted(caller);
 BEGIN
     IF k IS NULL OR k < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, but is %s', coalesce(k::text, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, but is %s', coalesce(k::text, 'NULL')),
+            HINT = 'k is the number of documents wanted at most; 100 is the default.';
     END IF;
     RETURN QUERY
     SELECT d.key, d.title, d.version, n.chunks, d.length, d.source_uri, d.source_version, d.language, d.license, d.metadata,

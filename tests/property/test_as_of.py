@@ -29,7 +29,7 @@ class World:
         self.random = random.Random(seed)
         self.keys: list[str] = []
         conn.execute("SELECT sift.create_tenant('t', 'standard')")
-        conn.execute("SELECT sift.register_model('m', 3, \"precision\" => %s)", (precision,))
+        conn.execute("SELECT sift.register_model('m', 3, vector_type => %s)", (precision,))
         row = conn.execute("SELECT sift.analyzer_fingerprint('standard')").fetchone()
         assert row is not None
         self.fingerprint = row[0]

@@ -85,7 +85,7 @@ def test_the_leg_equals_the_oracle(
         value(conn, "SELECT sift.create_tenant('other', 'standard', default_principals => '{a,b,c}')")
         model = value(
             conn,
-            "SELECT sift.register_model('m', %s, metric => %s, \"precision\" => %s)",
+            "SELECT sift.register_model('m', %s, metric => %s, vector_type => %s)",
             DIMENSIONS,
             metric,
             precision,

@@ -559,7 +559,7 @@ def test_pgvector_elsewhere_and_a_rogue_operator_in_the_search_path(empty_dsn: s
         connection.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
         for metric in ("cosine", "l2", "ip"):
             connection.execute(
-                'SELECT sift.register_model(%s, 3, metric => %s, "precision" => %s)',
+                'SELECT sift.register_model(%s, 3, metric => %s, vector_type => %s)',
                 (metric, metric, precision),
             )
             document = {

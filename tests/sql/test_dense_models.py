@@ -97,7 +97,7 @@ def test_registering_again_is_harmless_and_a_difference_is_named(conn: psycopg.C
     )
     assert (
         conn.execute(
-            "SELECT sift.register_model('m', 3, 'r1', \"precision\" => 'vector', query_prefix => 'query: ')"
+            "SELECT sift.register_model('m', 3, 'r1', vector_type => 'vector', query_prefix => 'query: ')"
         ).fetchone()
         == first
     )
@@ -113,11 +113,11 @@ def test_registering_again_is_harmless_and_a_difference_is_named(conn: psycopg.C
     [
         ("'m', 5000", ["5000", "4000", "2000"]),
         ("'m', 4001", ["4001"]),
-        ("'m', 2500, \"precision\" => 'vector'", ["2500", "2000"]),
+        ("'m', 2500, vector_type => 'vector'", ["2500", "2000"]),
         ("'m', 0", ["0"]),
         ("'m', NULL", ["NULL"]),
         ("'m', 3, metric => 'manhattan'", ["manhattan", "cosine, ip or l2"]),
-        ("'m', 3, \"precision\" => 'int8'", ["int8", "vector or halfvec"]),
+        ("'m', 3, vector_type => 'int8'", ["int8", "vector or halfvec"]),
         ("'m', 3, dense_weight => 'NaN'", ["NaN"]),
         ("'m', 3, lexical_weight => -1", ["-1"]),
         ("'', 3", ["name"]),
@@ -317,7 +317,7 @@ def test_zero_is_a_vector_like_others_where_it_has_distances(store: psycopg.Conn
 
 @pytest.mark.parametrize(("number", "word"), [("70000", "65504"), ("1e-9", "zero norm")])
 def test_half_precision_has_narrower_bounds(store: psycopg.Connection, number: str, word: str) -> None:
-    store.execute("SELECT sift.register_model('h', 2, \"precision\" => 'halfvec')")
+    store.execute("SELECT sift.register_model('h', 2, vector_type => 'halfvec')")
     said = refusal(
         store,
         "PS005",
@@ -454,7 +454,7 @@ def test_the_same_text_is_not_embedded_twice(store: psycopg.Connection) -> None:
         "SELECT count(*) FROM sift.known_embeddings('t', 'm', %s)",
         ([hashlib.sha256(b"[4,5,6]").digest(), hashlib.sha256(b"text 2").digest()],),
     ).fetchone() == (0,)
-    store.execute("SELECT sift.register_model('h', 3, \"precision\" => 'halfvec')")
+    store.execute("SELECT sift.register_model('h', 3, vector_type => 'halfvec')")
     put(store, ids[:1], ["[0.5,0.25,1]"], model="h", hashes=[known])
     assert store.execute(
         "SELECT embedding FROM sift.known_embeddings('t', 'h', %s)", ([known],)
