@@ -29,8 +29,8 @@ def client(dsn: str, path: Path) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     ("kills", "documents", "victim"),
     [
-        pytest.param(3, 400, "server", id="server-short"),
-        pytest.param(2, 400, "client", id="client-short"),
+        pytest.param(3, 200, "server", id="server-short"),
+        pytest.param(1, 200, "client", id="client-short"),
         pytest.param(20, 3000, "server", id="server-long", marks=[pytest.mark.stress, pytest.mark.timeout(1800)]),
         pytest.param(20, 3000, "client", id="client-long", marks=[pytest.mark.stress, pytest.mark.timeout(1800)]),
     ],

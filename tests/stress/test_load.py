@@ -18,7 +18,7 @@ SECONDS = float(os.environ.get("STRESS_SECONDS", "180"))
 @pytest.mark.parametrize(
     ("seconds", "writers", "readers"),
     [
-        pytest.param(6.0, 4, 2, id="short"),
+        pytest.param(3.0, 4, 2, id="short"),
         pytest.param(SECONDS, 8, 4, id="long", marks=[pytest.mark.stress, pytest.mark.timeout(SECONDS + 600)]),
     ],
 )
