@@ -161,11 +161,23 @@ def _default(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    return " ".join(text.split()).replace("<", "\\<")
+    """Paragraphs, and lists where lines begin with a dash; every other line break is a blank."""
+    paragraphs = []
+    for paragraph in text.strip().split("\n\n"):
+        lines: list[str] = []
+        for line in paragraph.splitlines():
+            if line.startswith("- ") and lines and not lines[-1].startswith("- "):
+                lines.append("")
+            if line.startswith("- ") or not lines:
+                lines.append(" ".join(line.split()))
+            else:
+                lines[-1] = f"{lines[-1]} {' '.join(line.split())}".strip()
+        paragraphs.append("\n".join(lines))
+    return "\n\n".join(paragraphs).replace("<", "\\<")
 
 
 def _cell(text: str) -> str:
-    return _prose(text).replace("|", "\\|")
+    return " ".join(_prose(text).split()).replace("|", "\\|")
 
 
 def _errors() -> str:

@@ -276,6 +276,29 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) IS
-    'Stores a batch of documents (JSON array of {key, title, text or chunks, metadata, acl, …}), each wholly or not at all; a document whose content_hash is known is left alone. Returns one row per document: created, replaced, updated or unchanged.';
+    'Stores a batch of documents, a JSON array of objects, each wholly or not at all; a document whose content_hash is known is left alone. Returns one row per document: created, replaced, updated or unchanged.
+
+Members of a document; null is the same as leaving one out, and another name is an error:
+- key: string of 1 to 2,000 bytes, required; the stable name of the source
+- text: string, the whole text as one chunk; or chunks: array of objects, see below; not both
+- title, source_uri, source_version, language, license, classification, parser, chunker: strings
+- metadata: object, for filters and for display
+- acl: array of principals, or {"allow": [], "deny": []}; []: nobody but writers; left out: what the document has, or for a new one what the prefix of its key or the tenant gives
+- content_hash: sha256 of the source, 64 hexadecimal digits; left out: that of title, text and chunks
+- observed_at, valid_from, valid_to, retain_until: strings, an ISO 8601 date or time, in UTC where it names no offset
+- length: number of characters of the text the spans of chunks count in
+
+Members of a chunk:
+- body: string, required; the text of the chunk
+- kind: text, abstract, title, section_header, table, figure, reference or claim; left out: text
+- section: array of strings, the headings it stands under, the outermost first
+- page: number from 1
+- start, end: numbers from 0, first character and one past the last in the text of the document
+- tokens: string, tokens joined by one blank each, made by a client of the same analyzer (fingerprint is required then); left out: the database makes them
+- embedding: array of numbers, made by the model the call names
+- embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
+- entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity
+
+What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with \u0000 or a lone \ud800 fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
 REVOKE ALL ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) TO sift_owner, sift_writer;
