@@ -342,7 +342,7 @@ SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catal
     JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace
     WHERE e.extname OPERATOR(pg_catalog.=) 'vector'::pg_catalog.name), 'pg_temp'), true)"""
 
-RIGHTS = frozenset({"definitions", "extension_schema", "grants", "owners", "row_security"})
+RIGHTS = frozenset({"definitions", "extension_schema", "grants", "row_security"})
 
 #: Which function of the store mends what is wrong in a tenant.
 OF_TENANT = {
@@ -448,7 +448,7 @@ def plan(
             continue
         if source is not None and source.kind == "FUNCTION":
             again.append(source.file)
-    if again or any(finding.check_name == "owners" for finding in rights):
+    if again:
         files = (*dict.fromkeys(again), "owner.sql")
         add(Action("definitions", "schema sift", f"ran again: {', '.join(files)}", files=files))
     left = [action for action in actions.values() if action.text not in done]
