@@ -1,0 +1,118 @@
+"""A store with something of everything in it, and what all of its read functions answer."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+COLORS = ("red", "green", "blue", "grey")
+THINGS = ("apple", "car", "house", "idea", "running foxes")
+
+#: Examples of arguments by name; where the name says nothing, by type.
+BY_NAME: dict[str, Any] = {
+    "tenant": "t", "query": "red car", "text": "Running foxes", "principals": ["public", "group:hr"], "k": 15,
+    "keys": ["doc-1", "doc-2", "none"], "key": "doc-1", "model": "toy", "query_embedding": [1.0, 2.0, 0.5],
+    "terms": ["red", "car", "none"], "entity": "e1", "analyzer": "english", "filter": None, "member": "user:1",
+    "as_of": None, "at": datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC), "hashes": [b"\x00" * 16],
+    "prefix": "doc-", "key_prefix": None, "after": None, "run_id": None, "mode": "hybrid", "embedding": None,
+    "group_name": "group:hr", "principal": "public",
+}  # fmt: skip
+#: Not asked: what the doctor says is of the server it runs on, and a sample.
+LEFT_OUT = {"doctor"}
+
+
+def fill(dsn: str) -> None:
+    """Blocks and rows of postings, deletions, vectors, entities, versions, dead letters, two tenants."""
+    documents = [
+        {
+            "key": f"doc-{number}", "title": f"{COLORS[number % 4]} {THINGS[number % 5]}",
+            "metadata": {"number": number}, "acl": ["public"] if number % 5 else ["group:hr"],
+            "chunks": [
+                {"body": f"the {COLORS[number % 4]} {THINGS[number % 5]} number {number % 7}, rare{number}",
+                 "embedding": [number % 3 + 1, number % 4, number % 5], "entities": [f"e{number % 3}"]},
+                {"body": f"and a second part about {THINGS[number % 3]} in {COLORS[number % 3]}",
+                 "embedding": [1, number % 6, 2] if number % 9 else None},
+            ],
+        }
+        for number in range(200)
+    ]  # fmt: skip
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("SELECT sift.create_tenant('t', 'english', default_principals => '{public}')")
+        connection.execute("SELECT sift.create_tenant('other', 'standard')")
+        connection.execute("SELECT sift.register_model('toy', 3)")
+        put = "SELECT pg_catalog.count(*) FROM sift.put_documents('t', %s::jsonb, model => 'toy')"
+        for part in (documents[:150], documents[150:], [documents[3] | {"title": "a red apple, anew"}]):
+            connection.execute(put, [json.dumps(part)])
+        connection.execute("SELECT sift.delete_documents('t', '{doc-17,doc-18}', 'wrong')")
+        connection.execute("SELECT sift.add_dead_letter('t', 'parse', 'unreadable', key => 'bad')")
+        connection.execute("SELECT sift.cache_query_embedding('t', 'red car', '{1,2,0.5}', 'toy')")
+        connection.execute("SELECT pg_catalog.count(*) FROM sift.put_documents('other', '[{\"key\": \"x\", \"text\": \"red\"}]')")
+
+
+def write(dsn: str, number: int = 0) -> None:
+    """One document more, which needs numbers from nearly every sequence."""
+    document = {"key": f"later-{number}", "acl": [f"user:{number}"], "chunks": [{"body": "a red car, later", "embedding": [1, 1, 1]}]}
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        rows = connection.execute(
+            "SELECT p.status FROM sift.put_documents('t', %s::jsonb, model => 'toy') AS p", [json.dumps([document])]
+        ).fetchall()
+        assert rows == [("created",)]
+        connection.execute("SELECT sift.start_run('t', 'later')")
+        found = connection.execute(
+            "SELECT s.key FROM sift.search('t', 'later', principals => ARRAY[%s]) AS s", [f"user:{number}"]
+        ).fetchall()
+        assert found == [(f"later-{number}",)]
+
+
+def read_functions(connection: psycopg.Connection) -> dict[str, list[tuple[str, str]]]:
+    """Every public function that only reads, with names and types of its arguments."""
+    rows = connection.execute(
+        """
+        SELECT p.proname::text,
+               ARRAY(SELECT p.proargnames[i]::text FROM generate_series(1, p.pronargs::integer) AS i),
+               ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n) ORDER BY a.n)
+        FROM pg_proc AS p
+        WHERE p.pronamespace = 'sift'::regnamespace AND p.provolatile <> 'v' AND NOT starts_with(p.proname, '_')
+        ORDER BY p.proname"""
+    ).fetchall()
+    return {name: list(zip(names or [], types, strict=True)) for name, names, types in rows if name not in LEFT_OUT}
+
+
+def answers(dsn: str) -> dict[str, Any]:
+    """What each of them answers: its rows, or the error that it raises."""
+    found: dict[str, Any] = {}
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for name, arguments in read_functions(connection).items():
+            given = [(argument, kind, BY_NAME.get(argument)) for argument, kind in arguments]
+            given = [item for item in given if item[2] is not None]
+            call = sql.SQL("SELECT * FROM sift.{}({})").format(
+                sql.Identifier(name),
+                sql.SQL(", ").join(
+                    sql.SQL("{} => %s::{}").format(sql.Identifier(argument), sql.SQL(kind))  # type: ignore[arg-type]
+                    for argument, kind, _ in given
+                ),
+            )
+            try:
+                found[name] = connection.execute(call, [value for *_, value in given]).fetchall()
+            except psycopg.Error as error:
+                found[name] = (error.sqlstate, str(error))
+        for options in (
+            "query => 'the green house', k => 40, principals => '{public}'",
+            "query => 'red', principals => '{public}', filter => '{\"metadata.number\": {\"$gt\": 40}}'",
+            "query_embedding => '{1,0,3}', mode => 'dense', principals => '{public,group:hr}', k => 30",
+            "query => 'idea', query_embedding => '{2,1,1}', per_document => 1, principals => '{sift:writer}'",
+            "query => 'foxes', principals => '{nobody}'",
+        ):
+            found[options] = connection.execute(f"SELECT * FROM sift.search('t', {options})".encode()).fetchall()
+    return found
+
+
+def check_meaningful(found: dict[str, Any]) -> None:
+    """The comparison is of something: functions answer, and with rows."""
+    errors = {name: rows for name, rows in found.items() if isinstance(rows, tuple)}
+    assert errors == {}, errors
+    assert sum(bool(rows) for rows in found.values()) >= 20, {name: len(rows) for name, rows in found.items()}
