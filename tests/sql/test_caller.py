@@ -186,15 +186,15 @@ def test_set_role_settings_and_renamed_roles(store: Store, make_login: Callable[
     view = "SELECT key FROM sift.my_documents ORDER BY key"
     with psycopg.connect(store.anna_dsn, autocommit=True) as anna:
         anna.execute(sql.SQL("SET ROLE {}").format(low))
-        assert anna.execute(see).fetchall() == [("note/1",)]  # type: ignore[arg-type]
+        assert anna.execute(see).fetchall() == [("note/1",)]
         away = sql.Identifier(names[0] + "x")
         store.admin.execute(sql.SQL("ALTER ROLE {} RENAME TO {}").format(low, away))
         store.admin.execute(sql.SQL("ALTER ROLE {} RENAME TO {}").format(high, low))
         try:
             with pytest.raises(psycopg.Error) as caught:
-                anna.execute(see)  # type: ignore[arg-type]
+                anna.execute(see)
             assert caught.value.sqlstate == "PS001"
-            assert anna.execute(view).fetchall() == []  # type: ignore[arg-type]
+            assert anna.execute(view).fetchall() == []
         finally:
             store.admin.execute(sql.SQL("ALTER ROLE {} RENAME TO {}").format(low, high))
             store.admin.execute(sql.SQL("ALTER ROLE {} RENAME TO {}").format(away, low))
@@ -202,12 +202,12 @@ def test_set_role_settings_and_renamed_roles(store: Store, make_login: Callable[
                         "SELECT set_config('role', 'postgres', false)", "SELECT set_config('session_authorization', 'postgres', false)",
                         "SET ROLE sift_owner"):
             with pytest.raises(psycopg.Error):
-                anna.execute(setting)  # type: ignore[arg-type]
+                anna.execute(setting)
         anna.execute("SET row_security = off; SET search_path = pg_temp; SET plan_cache_mode = force_generic_plan")
-        assert anna.execute(see).fetchall() == [("note/1",)]  # type: ignore[arg-type]
+        assert anna.execute(see).fetchall() == [("note/1",)]
 
 
-def test_a_mapping_does_not_outlive_its_role(store: Store, dsn: str, make_login: Callable[..., str]) -> None:
+def test_a_mapping_does_not_outlive_its_role(store: Store) -> None:
     """A role made later under the name of one that was mapped has none of its principals."""
     name = sql.Identifier(f"{store.anna}_boss")
     store.admin.execute(sql.SQL("CREATE ROLE {}").format(name))
@@ -222,7 +222,7 @@ def test_a_mapping_does_not_outlive_its_role(store: Store, dsn: str, make_login:
                 assert anna.execute("SELECT key FROM sift.search('a', 'salary pump') ORDER BY key").fetchall() == expected
                 assert anna.execute("SELECT key FROM sift.my_documents ORDER BY key").fetchall() == expected
         # After a restore elsewhere an administrator says that the names mean the roles of now.
-        remapped = dict(store.admin.execute("SELECT * FROM sift.remap_roles('a')").fetchall())
+        remapped: dict[str, bool] = dict(store.admin.execute("SELECT * FROM sift.remap_roles('a')").fetchall())
         assert remapped == {f"{store.anna}_boss": True, store.anna: True, store.bob: True}
         with psycopg.connect(store.anna_dsn, autocommit=True) as anna:
             assert len(anna.execute("SELECT key FROM sift.my_documents").fetchall()) == 2
@@ -238,7 +238,7 @@ def oid_of(store: Store, role: str) -> int:
 
 def refused(connection: psycopg.Connection, statement: str, parameters: tuple[Any, ...]) -> str:
     with pytest.raises(psycopg.Error) as caught, connection.transaction():
-        connection.execute(statement, parameters)  # type: ignore[arg-type]
+        connection.execute(statement, parameters)
     return str(caught.value.sqlstate)
 
 
@@ -294,7 +294,7 @@ def test_without_the_secret_nobody_is_let_in(store: Store) -> None:
         assert anna.execute("SELECT key FROM sift.my_documents").fetchall() == [("note/1",)]
         for relation in ("secrets", "documents"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                anna.execute(f"SELECT * FROM sift.{relation}")  # type: ignore[arg-type]
+                anna.execute(f"SELECT * FROM sift.{relation}")
 
 
 def test_two_installations_have_secrets_of_their_own(dsn: str, empty_dsn: str) -> None:
@@ -313,7 +313,7 @@ def test_every_way_to_run_a_statement(store: Store) -> None:
     see = "SELECT key FROM sift.search('a', 'salary pump') ORDER BY key"
     with psycopg.connect(store.bob_dsn, autocommit=True) as bob:
         both = [("hr/salaries",), ("note/1",)]
-        bob.execute(f"PREPARE kept AS {see}")  # type: ignore[arg-type]
+        bob.execute(f"PREPARE kept AS {see}")
         bob.execute("PREPARE viewed AS SELECT key FROM sift.my_documents ORDER BY key")
         for _ in range(8):  # generic plans too
             assert bob.execute("EXECUTE kept").fetchall() == both
@@ -324,17 +324,17 @@ def test_every_way_to_run_a_statement(store: Store) -> None:
         store.admin.execute("SELECT sift.map_role('a', %s, '{public,group:hr}')", (store.bob,))
         for mode in ("READ ONLY", "ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE", "ISOLATION LEVEL REPEATABLE READ"):
             with bob.transaction():
-                bob.execute(f"SET TRANSACTION {mode}")  # type: ignore[arg-type]
+                bob.execute(f"SET TRANSACTION {mode}")
                 for _ in range(3):
                     assert bob.execute("EXECUTE kept").fetchall() == both
                     with bob.transaction():  # a savepoint
-                        assert bob.execute(see).fetchall() == both  # type: ignore[arg-type]
+                        assert bob.execute(see).fetchall() == both
         bob.execute("SET default_transaction_read_only = on")
-        assert bob.execute(see).fetchall() == both  # type: ignore[arg-type]
+        assert bob.execute(see).fetchall() == both
         bob.execute("SET default_transaction_read_only = off")
         with bob.transaction():
-            bob.execute(f"DECLARE held CURSOR WITH HOLD FOR {see}")  # type: ignore[arg-type]
-            bob.execute(f"DECLARE open SCROLL CURSOR FOR {see}")  # type: ignore[arg-type]
+            bob.execute(f"DECLARE held CURSOR WITH HOLD FOR {see}")
+            bob.execute(f"DECLARE open SCROLL CURSOR FOR {see}")
             assert bob.execute("FETCH ALL FROM open").fetchall() == both
             assert bob.execute("FETCH BACKWARD ALL FROM open").fetchall() == both[::-1]
         assert bob.execute("FETCH ALL FROM held").fetchall() == both
@@ -371,7 +371,7 @@ def test_views_are_functions_to_explain(store: Store) -> None:
                 for form in ("", "ANALYZE, TIMING OFF, SUMMARY OFF, BUFFERS OFF, "):
                     rows = anna.execute(
                         sql.SQL("EXPLAIN ({}VERBOSE, FORMAT JSON) SELECT FROM sift.{} WHERE {} = {}").format(
-                            sql.SQL(form), sql.Identifier(view), sql.Identifier(column), sql.Literal(value))  # type: ignore[arg-type]
+                            sql.SQL(form), sql.Identifier(view), sql.Identifier(column), sql.Literal(value))
                     ).fetchone()
                     assert rows is not None
                     text = json.dumps(rows[0])

@@ -41,7 +41,7 @@ def test_every_function_has_a_pinned_search_path_or_a_parsed_body(conn: psycopg.
 def test_public_functions_are_documented_and_have_one_signature(conn: psycopg.Connection) -> None:
     functions = rows(conn, FUNCTIONS)
     undocumented = [name for name, *_, comment, _ in functions if not comment]
-    names = [proname for _, proname, *_ in functions if not str(proname).startswith("_")]
+    names = [str(proname) for _, proname, *_ in functions if not str(proname).startswith("_")]
     assert undocumented == []
     assert sorted(names) == sorted(set(names))
 
