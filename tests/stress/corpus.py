@@ -58,9 +58,9 @@ def whole(dsn: str, path: Path, tenant: str = "default", *, vectors: bool) -> tu
             for row in conn.execute(
                 "SELECT d.key, d.title, d.length,"
                 " (SELECT coalesce(jsonb_agg(jsonb_build_array(c.body, c.char_start, c.char_end) ORDER BY c.ordinal), '[]')"
-                "  FROM sift.chunks AS c WHERE c.document_id = d.document_id),"
+                "  FROM sift.chunks AS c WHERE c.tenant_id = d.tenant_id AND c.document_id = d.document_id),"
                 " (SELECT count(*) FROM sift.chunks AS c JOIN sift.chunk_embeddings AS e USING (tenant_id, chunk_id)"
-                "  WHERE c.document_id = d.document_id)"
+                "  WHERE c.tenant_id = d.tenant_id AND c.document_id = d.document_id)"
                 " FROM sift.documents AS d JOIN sift.tenants AS t USING (tenant_id) WHERE t.name = %s",
                 (tenant,),
             )
