@@ -31,6 +31,11 @@
 \ir tables/chunk_embeddings.sql
 \ir tables/embedding_stats.sql
 \ir tables/query_embeddings.sql
+\ir tables/signature_settings.sql
+\ir tables/document_signatures.sql
+\ir tables/signature_bands.sql
+\ir tables/similar_texts.sql
+\ir tables/document_clusters.sql
 \ir tables/dead_letters.sql
 \ir views/_caller.sql
 \ir internal/_vector_schema.sql
@@ -99,6 +104,7 @@
 \ir internal/_lexical_few.sql
 \ir internal/_lexical_all.sql
 \ir internal/_lexical_leg.sql
+\ir internal/_lexical_visible.sql
 \ir internal/_model_id.sql
 \ir internal/_vector_problem.sql
 \ir internal/_check_vector.sql
@@ -109,6 +115,12 @@
 \ir internal/_dense_hnsw_400.sql
 \ir internal/_dense_hnsw_1000.sql
 \ir internal/_dense_leg.sql
+\ir internal/_without_numbers.sql
+\ir internal/_relation.sql
+\ir internal/_document_tokens.sql
+\ir internal/_shingles.sql
+\ir internal/_remove_signatures.sql
+\ir internal/_leaders.sql
 \ir internal/_remove_documents.sql
 \ir internal/_remove_superseded.sql
 \ir internal/_key_hash.sql
@@ -120,6 +132,7 @@
 \ir internal/_text_at.sql
 \ir internal/_document_at.sql
 \ir internal/_document_history.sql
+\ir internal/_document_source.sql
 \ir internal/_lexical_as_of.sql
 \ir internal/_dense_as_of.sql
 \ir internal/_are_weights.sql
@@ -155,6 +168,8 @@
 \ir functions/list_documents.sql
 \ir functions/document_at.sql
 \ir functions/document_history.sql
+\ir functions/document_source.sql
+\ir functions/put_sources.sql
 \ir functions/start_run.sql
 \ir functions/finish_run.sql
 \ir functions/add_dead_letter.sql
@@ -178,6 +193,13 @@
 \ir internal/_chunks_by_entity.sql
 \ir functions/chunks_by_entity.sql
 \ir functions/corpus_statistics.sql
+\ir functions/start_signatures.sql
+\ir functions/documents_without_signature.sql
+\ir functions/put_signatures.sql
+\ir functions/cluster_documents.sql
+\ir functions/list_clusters.sql
+\ir internal/_near_duplicates.sql
+\ir functions/near_duplicates.sql
 \ir internal/_doctor_sample.sql
 \ir internal/_doctor_statistics.sql
 \ir internal/_doctor_postings.sql
