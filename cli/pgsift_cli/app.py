@@ -145,6 +145,10 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
 # In the words of the command line, where those of the functions would not help.
 _HINTS = {"PS001": "pgsift tenants list shows them; pgsift tenants create NAME makes one."}
 
+# A path that was given and is not what it should be; other errors of the system are nobody's usage.
+_PATH_ERRORS = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+_PATH_HINT = "Name a file that can be read; paths are relative to the current directory."
+
 
 def _library_error(error: Exception, failed: Any) -> int:
     from pgsift.errors import PgsiftError, from_psycopg
@@ -160,13 +164,16 @@ def _library_error(error: Exception, failed: Any) -> int:
             error = known
         elif isinstance(error, OSError):
             where = f"{error.filename}: " if error.filename else ""
+            if isinstance(error, _PATH_ERRORS) and error.filename:
+                return int(failed(f"{where}{error.strerror or error}", 2, _PATH_HINT))
             return int(failed(f"{where}{error.strerror or error}", 1))
         else:
             import traceback
 
             sys.stderr.write("".join(traceback.format_exception(error)))
             return int(failed(f"a fault in pgsift: {type(error).__name__}: {error}", 70))
-    return int(failed(error.message, error.exit_code, _HINTS.get(error.sqlstate, error.hint), error.sqlstate))
+    hint = _HINTS.get(error.sqlstate or "", error.hint)
+    return int(failed(error.message, error.exit_code, hint, error.sqlstate))
 
 
 if __name__ == "__main__":

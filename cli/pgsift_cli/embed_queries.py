@@ -39,7 +39,13 @@ def embed_queries(
     """
     from pgsift.embed import load_embedder
 
-    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise typer.BadParameter(
+            f"{file} is not UTF-8: {error.reason} at byte {error.start}", param_hint="'FILE'"
+        ) from None
     queries = [line for line in text.splitlines() if line.strip()]
     model = load_embedder(embedder)
     with session.store() as store:

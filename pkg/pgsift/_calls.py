@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
 
 from pgsift.domain.filters import to_json
-from pgsift.errors import InvalidArgument
-from pgsift.ingest.cleaning import clean_json, clean_text
+from pgsift.errors import InvalidArgument, InvalidFilter
+from pgsift.ingest.cleaning import checked_name, clean_json, clean_text
 from pgsift.models import (
     AccessCheck,
     AccessEntry,
@@ -82,21 +82,20 @@ def text(value: str | None, name: str = "a text") -> str | None:
     return clean_text(value)[0]
 
 
-def texts(values: Iterable[str] | None, name: str) -> list[str] | None:
-    """Texts as a list; a single string is refused, since its letters were hardly meant."""
+def name(value: str | None, what: str) -> str | None:
+    """A name, which is never altered: one that the database cannot hold is refused."""
+    return None if value is None else checked_name(value, what)
+
+
+def names(values: Iterable[str] | None, what: str) -> list[str] | None:
+    """Names as a list; a single string is refused, since its letters were hardly meant."""
     if values is None:
         return None
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidArgument(
-            f"{name} must be a list of strings, not {type(values).__name__}", hint=f"Write [{values!r}]."
+            f"{what} must be a list of strings, not {type(values).__name__}", hint=f"Write [{values!r}]."
         )
-    return [clean_text(_string(value, name))[0] for value in values]
-
-
-def _string(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidArgument(f"{name} must be a list of strings, but holds {type(value).__name__}")
-    return value
+    return [checked_name(value, f"a value of {what}") for value in values]
 
 
 def integer(value: int | None, name: str) -> int | None:
@@ -127,7 +126,7 @@ def filter_json(filter: Mapping[str, Any] | str | None) -> str | None:
         return None
     if isinstance(filter, str):
         if not filter.strip():
-            return None
+            raise InvalidFilter("the filter is empty", hint="Leave it out where everything may be found.")
         from pgsift.filters import parse_filter
 
         filter = parse_filter(filter)
@@ -167,19 +166,19 @@ def create_tenant(
         "create_tenant",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        analyzer=("text", text(analyzer)),
+        tenant=("text", name(tenant, "tenant")),
+        analyzer=("text", name(analyzer, "analyzer")),
         k1=("double precision", number(k1, "k1")),
         b=("double precision", number(b, "b")),
-        default_principals=("text[]", texts(default_principals, "default_principals")),
-        index_title=("text", text(index_title)),
+        default_principals=("text[]", names(default_principals, "default_principals")),
+        index_title=("text", name(index_title, "index_title")),
         exist_ok=("boolean", bool(exist_ok)),
     )
 
 
 def drop_tenant(tenant: str) -> Call[bool]:
     """Removes a tenant."""
-    return _call("drop_tenant", None, _first, tenant=("text", text(tenant)))
+    return _call("drop_tenant", None, _first, tenant=("text", name(tenant, "tenant")))
 
 
 def list_tenants() -> Call[Tenant]:
@@ -195,9 +194,9 @@ def set_default_access(
         "set_default_access",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        principals=("text[]", texts(principals, "principals")),
-        denied=("text[]", texts(denied, "denied")),
+        tenant=("text", name(tenant, "tenant")),
+        principals=("text[]", names(principals, "principals")),
+        denied=("text[]", names(denied, "denied")),
     )
 
 
@@ -207,9 +206,9 @@ def map_role(tenant: str, role_name: str, principals: Iterable[str] | None) -> C
         "map_role",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        role_name=("name", text(role_name)),
-        principals=("text[]", texts(principals, "principals")),
+        tenant=("text", name(tenant, "tenant")),
+        role_name=("name", name(role_name, "role_name")),
+        principals=("text[]", names(principals, "principals")),
     )
 
 
@@ -225,11 +224,11 @@ def set_access(
         "set_access",
         AccessResult,
         AccessResult,
-        tenant=("text", text(tenant)),
-        keys=("text[]", texts(keys, "keys")),
-        principals=("text[]", texts(principals, "principals")),
-        denied=("text[]", texts(denied, "denied")),
-        key_prefix=("text", text(key_prefix, "key_prefix")),
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        principals=("text[]", names(principals, "principals")),
+        denied=("text[]", names(denied, "denied")),
+        key_prefix=("text", name(key_prefix, "key_prefix")),
     )
 
 
@@ -246,11 +245,11 @@ def grant_access(
         "grant_access",
         AccessResult,
         AccessResult,
-        tenant=("text", text(tenant)),
-        keys=("text[]", texts(keys, "keys")),
-        principals=("text[]", texts(principals, "principals")),
-        denied=("text[]", texts(denied, "denied")),
-        key_prefix=("text", text(key_prefix, "key_prefix")),
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        principals=("text[]", names(principals, "principals")),
+        denied=("text[]", names(denied, "denied")),
+        key_prefix=("text", name(key_prefix, "key_prefix")),
         on_default=("boolean", bool(on_default)),
     )
 
@@ -268,11 +267,11 @@ def revoke_access(
         "revoke_access",
         AccessResult,
         AccessResult,
-        tenant=("text", text(tenant)),
-        keys=("text[]", texts(keys, "keys")),
-        principals=("text[]", texts(principals, "principals")),
-        denied=("text[]", texts(denied, "denied")),
-        key_prefix=("text", text(key_prefix, "key_prefix")),
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        principals=("text[]", names(principals, "principals")),
+        denied=("text[]", names(denied, "denied")),
+        key_prefix=("text", name(key_prefix, "key_prefix")),
         on_default=("boolean", bool(on_default)),
     )
 
@@ -283,9 +282,9 @@ def show_access(tenant: str, keys: Iterable[str] | None, key_prefix: str | None)
         "show_access",
         AccessEntry,
         AccessEntry,
-        tenant=("text", text(tenant)),
-        keys=("text[]", texts(keys, "keys")),
-        key_prefix=("text", text(key_prefix, "key_prefix")),
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        key_prefix=("text", name(key_prefix, "key_prefix")),
     )
 
 
@@ -295,9 +294,9 @@ def check_access(tenant: str, key: str, principals: Iterable[str] | None) -> Cal
         "check_access",
         AccessCheck,
         AccessCheck,
-        tenant=("text", text(tenant)),
-        key=("text", text(key, "key")),
-        principals=("text[]", texts(principals, "principals")),
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        principals=("text[]", names(principals, "principals")),
     )
 
 
@@ -307,9 +306,9 @@ def add_members(tenant: str, group_name: str, members: Iterable[str]) -> Call[in
         "add_members",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        group_name=("text", text(group_name, "group_name")),
-        members=("text[]", texts(members, "members")),
+        tenant=("text", name(tenant, "tenant")),
+        group_name=("text", name(group_name, "group_name")),
+        members=("text[]", names(members, "members")),
     )
 
 
@@ -319,9 +318,9 @@ def remove_members(tenant: str, group_name: str, members: Iterable[str]) -> Call
         "remove_members",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        group_name=("text", text(group_name, "group_name")),
-        members=("text[]", texts(members, "members")),
+        tenant=("text", name(tenant, "tenant")),
+        group_name=("text", name(group_name, "group_name")),
+        members=("text[]", names(members, "members")),
     )
 
 
@@ -331,8 +330,8 @@ def list_members(tenant: str, group_name: str | None) -> Call[Member]:
         "list_members",
         Member,
         Member,
-        tenant=("text", text(tenant)),
-        group_name=("text", text(group_name, "group_name")),
+        tenant=("text", name(tenant, "tenant")),
+        group_name=("text", name(group_name, "group_name")),
     )
 
 
@@ -347,10 +346,10 @@ def put_documents(
         "put_documents",
         PutResult,
         PutResult,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         documents=("jsonb", documents),
         fingerprint=("text", fingerprint),
-        model=("text", text(model)),
+        model=("text", name(model, "model")),
         run_id=("bigint", run_id),
     )
 
@@ -361,8 +360,8 @@ def delete_documents(tenant: str, keys: Iterable[str], reason: str | None) -> Ca
         "delete_documents",
         DeleteResult,
         DeleteResult,
-        tenant=("text", text(tenant)),
-        keys=("text[]", texts(keys, "keys")),
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
         reason=("text", text(reason)),
     )
 
@@ -373,9 +372,9 @@ def document_states(tenant: str, keys: Iterable[str], model: str | None) -> Call
         "document_states",
         DocumentState,
         DocumentState,
-        tenant=("text", text(tenant)),
-        keys=("text[]", texts(keys, "keys")),
-        model=("text", text(model)),
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        model=("text", name(model, "model")),
     )
 
 
@@ -387,17 +386,17 @@ def list_documents(
         "list_documents",
         DocumentInfo,
         DocumentInfo,
-        tenant=("text", text(tenant)),
-        principals=("text[]", texts(principals, "principals")),
-        key_prefix=("text", text(key_prefix)),
+        tenant=("text", name(tenant, "tenant")),
+        principals=("text[]", names(principals, "principals")),
+        key_prefix=("text", name(key_prefix, "key_prefix")),
         k=("integer", integer(k, "k")),
-        after=("text", text(after)),
+        after=("text", name(after, "after")),
     )
 
 
 def corpus_statistics(tenant: str) -> Call[Stats]:
     """The size of a corpus."""
-    return _call("corpus_statistics", Stats, Stats, tenant=("text", text(tenant)))
+    return _call("corpus_statistics", Stats, Stats, tenant=("text", name(tenant, "tenant")))
 
 
 # Runs
@@ -409,7 +408,7 @@ def start_run(tenant: str, source: str | None, parameters: Mapping[str, Any]) ->
         "start_run",
         None,
         _first,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         source=("text", text(source)),
         parameters=("jsonb", json_text(parameters)),
     )
@@ -421,7 +420,7 @@ def finish_run(tenant: str, run_id: int, summary: Mapping[str, Any]) -> Call[Non
         "finish_run",
         None,
         _first,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         run_id=("bigint", run_id),
         summary=("jsonb", json_text(summary)),
     )
@@ -435,8 +434,8 @@ def add_dead_letter(
         "add_dead_letter",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        stage=("text", text(stage)),
+        tenant=("text", name(tenant, "tenant")),
+        stage=("text", name(stage, "stage")),
         reason=("text", text(reason)),
         key=("text", text(key)),
         source_uri=("text", text(source_uri)),
@@ -450,7 +449,7 @@ def list_dead_letters(tenant: str, k: int, of_run: int | None) -> Call[DeadLette
         "list_dead_letters",
         DeadLetter,
         DeadLetter,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         k=("integer", integer(k, "k")),
         of_run=("bigint", of_run),
     )
@@ -458,7 +457,7 @@ def list_dead_letters(tenant: str, k: int, of_run: int | None) -> Call[DeadLette
 
 def fold_statistics(tenant: str | None) -> Call[FoldResult]:
     """Folds the statistics of a tenant, or of all."""
-    return _call("fold_statistics", FoldResult, FoldResult, tenant=("text", text(tenant)))
+    return _call("fold_statistics", FoldResult, FoldResult, tenant=("text", name(tenant, "tenant")))
 
 
 def pack_postings(tenant: str | None, purge: bool, steps: int | None) -> Call[PackResult]:
@@ -467,7 +466,7 @@ def pack_postings(tenant: str | None, purge: bool, steps: int | None) -> Call[Pa
         "pack_postings",
         PackResult,
         PackResult,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         purge=("boolean", bool(purge)),
         steps=("integer", integer(steps, "steps")),
     )
@@ -479,7 +478,7 @@ def doctor(tenant: str | None, sample: int | None) -> Call[Finding]:
         "doctor",
         Finding,
         Finding,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         sample=("integer", integer(sample, "sample")),
     )
 
@@ -490,7 +489,7 @@ def repair(tenant: str, resume: str | None) -> Call[tuple[str, str | None, str |
         "repair",
         "step, object, mended, next_step",
         lambda *row: row,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         steps=("integer", 1),
         resume=("text", resume),
     )
@@ -527,11 +526,11 @@ def register_model(
         "register_model",
         None,
         _first,
-        model=("text", text(model)),
+        model=("text", name(model, "model")),
         dimensions=("integer", integer(dimensions, "dimensions")),
-        revision=("text", text(revision)),
-        metric=("text", text(metric)),
-        vector_type=("text", text(precision)),
+        revision=("text", name(revision, "revision")),
+        metric=("text", name(metric, "metric")),
+        vector_type=("text", name(precision, "precision")),
         query_prefix=("text", text(query_prefix)),
         document_prefix=("text", text(document_prefix)),
         lexical_weight=("double precision", number(lexical_weight, "lexical_weight")),
@@ -550,8 +549,8 @@ def known_embeddings(tenant: str, model: str, hashes: Sequence[bytes]) -> Call[t
         "known_embeddings",
         '"hash", "embedding"',
         lambda hash, embedding: (bytes(hash), embedding),
-        tenant=("text", text(tenant)),
-        model=("text", text(model)),
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
         hashes=("bytea[]", list(hashes)),
     )
 
@@ -562,8 +561,8 @@ def chunks_without_embedding(tenant: str, model: str | None, k: int, after: int)
         "chunks_without_embedding",
         ChunkText,
         ChunkText,
-        tenant=("text", text(tenant)),
-        model=("text", text(model)),
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
         k=("integer", integer(k, "k")),
         after=("bigint", after),
     )
@@ -581,8 +580,8 @@ def put_embeddings(
         "put_embeddings",
         None,
         _first,
-        tenant=("text", text(tenant)),
-        model=("text", text(model)),
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
         chunk_ids=("bigint[]", [int(chunk_id) for chunk_id in chunk_ids]),
         embeddings=("text[]", [vector_text(embedding) for embedding in embeddings]),
         hashes=("bytea[]", None if hashes is None else list(hashes)),
@@ -595,10 +594,10 @@ def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | 
         "cache_query_embedding",
         None,
         _first,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         query=("text", text(query)),
         embedding=("real[]", as_floats(embedding)),
-        model=("text", text(model)),
+        model=("text", name(model, "model")),
     )
 
 
@@ -608,7 +607,11 @@ def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | 
 def query_terms(tenant: str, query: str) -> Call[QueryTerm]:
     """What a query searches for, and what of it is left out."""
     return _call(
-        "query_terms", QueryTerm, QueryTerm, tenant=("text", text(tenant)), query=("text", text(query))
+        "query_terms",
+        QueryTerm,
+        QueryTerm,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query)),
     )
 
 
@@ -643,14 +646,14 @@ def search(
         "search",
         Hit,
         Hit,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         query=("text", text(query, "query")),
         k=("integer", integer(k, "k")),
-        principals=("text[]", texts(principals, "principals")),
+        principals=("text[]", names(principals, "principals")),
         filter=("jsonb", filter_json(filter)),
         query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)),
-        mode=("text", text(mode)),
-        model=("text", text(model)),
+        mode=("text", name(mode, "mode")),
+        model=("text", name(model, "model")),
         depth=("integer", integer(depth, "depth")),
         rrf_k=("double precision", number(rrf_k, "rrf_k")),
         weights=("double precision[]", weights),
@@ -677,10 +680,10 @@ def lexical_search(
         "lexical_search",
         Hit,
         Hit,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         query=("text", text(query, "query")),
         k=("integer", integer(k, "k")),
-        principals=("text[]", texts(principals, "principals")),
+        principals=("text[]", names(principals, "principals")),
         filter=("jsonb", filter_json(filter)),
         per_document=("integer", integer(per_document, "per_document")),
         collapse=("boolean", bool(collapse)),
@@ -705,12 +708,12 @@ def dense_search(
         "dense_search",
         Hit,
         Hit,
-        tenant=("text", text(tenant)),
+        tenant=("text", name(tenant, "tenant")),
         query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)),
         k=("integer", integer(k, "k")),
-        principals=("text[]", texts(principals, "principals")),
+        principals=("text[]", names(principals, "principals")),
         filter=("jsonb", filter_json(filter)),
-        model=("text", text(model)),
+        model=("text", name(model, "model")),
         per_document=("integer", integer(per_document, "per_document")),
         collapse=("boolean", bool(collapse)),
         max_distance=("double precision", number(max_distance, "max_distance")),

@@ -29,8 +29,8 @@ from pgsift.errors import (
     ServerUnavailable,
 )
 from pgsift.ingest import pipeline, sources
+from pgsift.ingest.checking import checked_acl
 from pgsift.ingest.chunker import Chunker
-from pgsift.ingest.cleaning import clean_text
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Tally
 from pgsift.ingest.sources import Broken, Item, Options, Source
 from pgsift.models import Document, IngestReport, Progress, PutResult
@@ -100,11 +100,12 @@ class AsyncIngest:
         progress: Callable[[Progress], None] | None,
     ) -> IngestReport:
         """Ingest sources; see :meth:`pgsift.AsyncStore.ingest`."""
+        sources.check(given)
         options = Options(
-            prefix=clean_text(prefix)[0],
+            prefix=prefix,
             format=format,
-            key=None if key is None else clean_text(key)[0],
-            acl=None if acl is None else sources.checked_acl(acl),
+            key=key,
+            acl=None if acl is None else checked_acl(acl),
         )
         folders = sources.roots(given)
         if sync and not folders:
@@ -172,7 +173,8 @@ class AsyncIngest:
         keys: list[str] = []
         for found in sources.read(documents, Options()):
             if isinstance(found, Broken):
-                raise InvalidDocument(f"document {(found.key or '')[:200]!r}: {found.reason}")
+                place = "" if found.key is None else f"document {found.key[:200]!r}: "
+                raise InvalidDocument(f"{place}{found.reason}", hint=found.hint)
             if isinstance(found, Item):
                 hashed.append(Hashed(found, self.preparer.content_hash(found)))
                 keys.append(found.document.key)

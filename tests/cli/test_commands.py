@@ -246,7 +246,12 @@ ERRORS = [
     (["ingest", "/no/such/path", "--embedder", "none"], 2, "PS002"),
     (["ingest", "-", "--format", "nonsense", "--embedder", "none"], 2, "PS002"),
     (["tenants", "create", "x", "--analyzer", "klingon"], 2, "PS010"),
-    (["embed-queries", "/no/such/file"], 1, None),
+    (["ingest", "", "--embedder", "none"], 2, "PS002"),
+    (["search", "winch", "--filter", ""], 2, "PS004"),
+    (["search", "winch", "--filter", " "], 2, "PS004"),
+    (["embed-queries", "/no/such/file"], 2, None),
+    (["embed-queries", "/"], 2, None),
+    (["embed-queries", "/bin/sh"], 2, None),
     (["stats", "--dsn", "host=/nowhere"], 6, None),
     (["stats", "--dsn", "not a dsn"], 2, "PS002"),
 ]

@@ -178,15 +178,16 @@ def test_bad_sources_are_dead_letters_and_do_not_stop_the_rest(store: Any, tmp_p
         b'{"id": "reserved", "text": "x", "acl": ["sift:writer"]}\n'
         b'{"id": "deep", "text": "x", "metadata": {"a": ' + b"[" * 3000 + b"]" * 3000 + b"}}\n"
         b'{"id": "' + b"k" * 2001 + b'", "text": "x"}\n'
-        b'{"id": "nul\\u0000", "text": "nul\\u0000 words \\ud800"}\n'
+        b'{"id": "nul\\u0000", "text": "x"}\n'
+        b'{"id": "nul", "text": "nul\\u0000words \\ud800"}\n'
         b"[1, 2]\n"
     )
     report = store.ingest("t", root)
     assert report.created == 3
-    assert report.failed == 13
-    assert report.characters_cleaned == 3
+    assert report.failed == 14
+    assert report.characters_cleaned == 2
     letters = store.dead_letters("t", run_id=report.run_id)
-    assert len(letters) == 13
+    assert len(letters) == 14
     reasons = {letter.key: (letter.stage, letter.reason) for letter in letters}
     assert reasons["bad.txt"][0] == "parse"
     assert "UTF-16" in reasons["bad.txt"][1] or "utf-16" in reasons["bad.txt"][1]
@@ -195,13 +196,95 @@ def test_bad_sources_are_dead_letters_and_do_not_stop_the_rest(store: Any, tmp_p
     assert "twice" in reasons["lines.jsonl#ok"][1]
     assert "acls" in reasons["lines.jsonl:5"][1]
     assert reasons["lines.jsonl#when"][0] == "store"
+    assert "one by one" not in reasons["lines.jsonl#when"][1]
     assert reasons["lines.jsonl#reserved"][0] == "store"
+    assert "NUL" in reasons["lines.jsonl:13"][1]
     assert sorted(keys(store.search("t", "words", principals=PUBLIC))) == [
         "good.txt",
         "lines.jsonl#nul",
         "lines.jsonl#ok",
     ]
     json.dumps([letter.to_dict() for letter in letters])
+
+
+def test_a_document_of_the_wrong_type_is_one_dead_letter(store: Any) -> None:
+    bad: list[Any] = [
+        Document("uri", "x", source_uri=5),  # type: ignore[arg-type]
+        Document(None, "x"),  # type: ignore[arg-type]
+        Document("acl", "x", acl="public"),
+        {"key": "chunks", "chunks": ["a"]},
+        {"key": "both", "text": "lost words", "chunks": []},
+        {"key": "more", "text": "x", "acll": ["public"]},
+        Document("a\0b", "x"),
+        Document("hr", "x", acl=["group:h\0r"]),
+    ]
+    report = store.ingest("t", [Document("first", "good words"), *bad, Document("last", "fine words")])
+    assert (report.created, report.failed) == (2, 8)
+    assert sorted(keys(store.search("t", "words", principals=PUBLIC))) == ["first", "last"]
+    reasons = {failure.key: failure.reason for failure in report.failures}
+    assert "source_uri must be a string, not int" in reasons["uri"]
+    assert "no key" in reasons[None]
+    assert len(store.dead_letters("t", run_id=report.run_id)) == 8
+    for document in bad:
+        with pytest.raises(errors.InvalidDocument):
+            store.put_documents("t", [Document("beside", "x"), document])
+    with pytest.raises(errors.InvalidDocument, match=r"document 'uri': source_uri"):
+        store.put_documents("t", bad[:1])
+    assert store.stats("t").documents == 2
+    with pytest.raises(errors.InvalidArgument, match="source"):
+        store.ingest("t", None)
+
+
+def test_names_that_do_not_fit_reach_nobody_elses_documents(store: Any) -> None:
+    store.put_documents(
+        "t", [Document("secret", "salary", acl=["group:hr"]), Document("ab", "salary", acl=["user:\ufffd"])]
+    )
+    for principal in ("group:h\0r", "\0group:hr", "group:hr\0", "user:\ud800"):
+        with pytest.raises(errors.InvalidArgument, match="principals"):
+            store.search("t", "salary", principals=[principal], mode="lexical")
+        with pytest.raises(errors.InvalidArgument, match="principals"):
+            store.documents("t", principals=[principal])
+    with pytest.raises(errors.InvalidDocument, match="key"):
+        store.put_documents("t", [Document("a\0b", "other")])
+    with pytest.raises(errors.InvalidArgument, match="keys"):
+        store.delete("t", ["secre\0t"])
+    for tenant in ("\ud800", "t\0"):
+        with pytest.raises(errors.InvalidArgument, match="tenant"):
+            store.create_tenant(tenant)
+    assert keys(store.search("t", "salary", principals=["group:hr"])) == ["secret"]
+    assert [tenant.tenant for tenant in store.tenants()] == ["t"]
+
+
+def test_numbers_no_double_holds_are_kept_as_text(store: Any, tmp_path: Path) -> None:
+    source = tmp_path / "numbers.jsonl"
+    source.write_text(
+        '{"id": "n", "text": "nul\\u0000words", "metadata": {"big": 1e400, "small": -2e-999, "nan": NaN,'
+        ' "inf": [Infinity, -Infinity], "plain": 0.0, "half": 5e-1}}\n'
+    )
+    report = store.ingest("t", source)
+    assert (report.created, report.failed, report.characters_cleaned) == (1, 0, 6)
+    hit = store.search("t", "words", principals=PUBLIC)[0]
+    assert hit.metadata == {
+        "big": "1E+400",
+        "small": "-2E-999",
+        "nan": "NaN",
+        "inf": ["Infinity", "-Infinity"],
+        "plain": 0.0,
+        "half": 0.5,
+    }
+    assert (hit.body, hit.char_start, hit.char_end) == ("nul words", 0, 9)
+
+
+def test_an_empty_path_or_filter_is_refused(
+    store: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for path in ("", " ", ["guide.md", ""]):
+        with pytest.raises(errors.InvalidArgument, match="empty"):
+            store.ingest("t", path, progress=lambda _: None)
+    assert store.stats("t").documents == 0
+    with pytest.raises(errors.InvalidFilter, match="empty"):
+        store.search("t", "x", principals=PUBLIC, filter=" ")
 
 
 def test_a_document_the_database_refuses_is_found_among_many(store: Any) -> None:

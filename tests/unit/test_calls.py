@@ -79,8 +79,42 @@ def test_calls_name_functions_and_arguments_that_exist(name: str) -> None:
 
 
 def test_text_is_cleaned() -> None:
-    call = _calls.search("acme\0", "a\0b\ud800", **SEARCH)
-    assert call.parameters[:2] == ("acme", "ab\ufffd")
+    call = _calls.search("acme", "a\0b\ud800", **SEARCH)
+    assert call.parameters[:2] == ("acme", "a b\ufffd")
+
+
+UNFIT = ("\0", "a\0b", "ab\0", "\0ab", "a\ud800", "\udfff", "\ud83d\ude00")
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+@pytest.mark.parametrize(
+    ("what", "call"),
+    [
+        ("tenant", lambda bad: _calls.corpus_statistics(bad)),
+        ("tenant", lambda bad: _calls.query_terms(bad, "x")),
+        ("tenant", lambda bad: _calls.drop_tenant(bad)),
+        ("tenant", lambda bad: _calls.search(bad, "x", **SEARCH)),
+        ("keys", lambda bad: _calls.delete_documents("t", ["a", bad], None)),
+        ("keys", lambda bad: _calls.document_states("t", [bad], None)),
+        ("principals", lambda bad: _calls.search("t", "x", **{**SEARCH, "principals": ["public", bad]})),
+        ("principals", lambda bad: _calls.set_access("t", ["a"], [bad], None, None)),
+        ("denied", lambda bad: _calls.set_access("t", ["a"], ["b"], [bad], None)),
+        ("key_prefix", lambda bad: _calls.set_access("t", None, ["b"], None, bad)),
+        ("key", lambda bad: _calls.check_access("t", bad, None)),
+        ("role_name", lambda bad: _calls.map_role("t", bad, ["a"])),
+        ("principals", lambda bad: _calls.map_role("t", "r", [bad])),
+        ("group_name", lambda bad: _calls.add_members("t", bad, ["a"])),
+        ("members", lambda bad: _calls.add_members("t", "g", [bad])),
+        ("model", lambda bad: _calls.search("t", "x", **{**SEARCH, "model": bad})),
+        ("model", lambda bad: _calls.known_embeddings("t", bad, [])),
+    ],
+)
+def test_names_are_refused_and_not_altered(what: str, call: Callable[[str], Any], unfit: str) -> None:
+    """A name without the character that does not fit may be another's."""
+    with pytest.raises(InvalidArgument, match=rf"\b{what} ") as caught:
+        call(unfit)
+    assert caught.value.hint
+    str(caught.value).encode()
 
 
 @pytest.mark.parametrize("k", ["10", 1.5, True, 2**31])
@@ -114,7 +148,10 @@ def test_weights_must_be_numbers() -> None:
 def test_filters() -> None:
     assert _calls.filter_json(None) is None
     assert _calls.filter_json({}) is None
-    assert _calls.filter_json("  ") is None
+    for blank in ("", "  ", "\n"):
+        with pytest.raises(InvalidFilter, match="empty") as caught:
+            _calls.filter_json(blank)
+        assert caught.value.hint
     assert json.loads(_calls.filter_json({"kind": "table"}) or "") == {"kind": "table"}
     with pytest.raises(InvalidFilter):
         _calls.filter_json({"nonsense": 1})

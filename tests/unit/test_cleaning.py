@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgsift.errors import InvalidDocument
-from pgsift.ingest.cleaning import clean_file_name, clean_json, clean_text
+from pgsift.errors import InvalidArgument, InvalidDocument
+from pgsift.ingest.cleaning import checked_name, clean_file_name, clean_json, clean_text
 
 # Everything a Python string may hold, the two things PostgreSQL refuses more often than chance would have it.
 HOSTILE = st.text(
@@ -29,8 +29,8 @@ HOSTILE = st.text(
     [
         ("plain", "plain", 0),
         ("", "", 0),
-        ("a\0b\0", "ab", 2),
-        ("é\0", "é", 1),
+        ("a\0b\0", "a b ", 2),
+        ("é\0", "é ", 1),
         ("x\ud800y", "x\ufffdy", 1),
         ("\udc00\ud800", "\ufffd\ufffd", 2),
         ("\ud83d\ude00", "😀", 1),
@@ -51,6 +51,27 @@ def test_clean_text_is_encodable_and_stable(text: str) -> None:
     assert (cleaned == text) == (changes == 0)
 
 
+@given(HOSTILE)
+def test_words_around_nul_stay_apart(text: str) -> None:
+    cleaned, _ = clean_text(f"red\0{text}\0apple")
+    assert cleaned.startswith("red ")
+    assert cleaned.endswith(" apple")
+
+
+@given(HOSTILE)
+def test_a_name_is_kept_or_refused(name: str) -> None:
+    try:
+        name.encode()
+        fits = "\0" not in name
+    except UnicodeEncodeError:
+        fits = False
+    if fits:
+        assert checked_name(name, "key") == name
+    else:
+        with pytest.raises(InvalidArgument, match=r"key .* holds"):
+            checked_name(name, "key")
+
+
 def test_file_names_stay_different() -> None:
     first, second = (os.fsdecode(name) for name in (b"a\xff.txt", b"a\xfe.txt"))
     assert clean_file_name(first) == ("a\\xff.txt", 1)
@@ -67,18 +88,22 @@ class Colour(enum.Enum):
     [
         (None, None, 0),
         (True, True, 0),
-        (float("nan"), None, 1),
-        (float("inf"), None, 1),
+        (float("nan"), "NaN", 1),
+        (float("inf"), "Infinity", 1),
+        ({"a": [float("-inf")]}, {"a": ["-Infinity"]}, 1),
+        (decimal.Decimal("1e400"), "1E+400", 1),
+        (decimal.Decimal("-1e-400"), "-1E-400", 1),
+        (decimal.Decimal(0), 0.0, 0),
         (decimal.Decimal("1.5"), 1.5, 0),
-        (decimal.Decimal("NaN"), None, 1),
+        (decimal.Decimal("NaN"), "NaN", 1),
         (datetime.date(2024, 2, 29), "2024-02-29", 0),
         (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001", 0),
         (Path("a/b"), str(Path("a/b")), 0),
         (Colour.RED, "red", 0),
-        ((1, "x\0"), [1, "x"], 1),
+        ((1, "x\0"), [1, "x "], 1),
         ({3, 1}, [1, 3], 0),
-        ({"k\0": {"\ud800": ["\0"]}}, {"k": {"\ufffd": [""]}}, 3),
-        ({"a": 1, "a\0": 2}, {"a": 1, "a_": 2}, 2),
+        ({"k\0": {"\ud800": ["\0"]}}, {"k ": {"\ufffd": [" "]}}, 3),
+        ({"a ": 1, "a\0": 2}, {"a ": 1, "a _": 2}, 2),
         ({1: "one"}, {"1": "one"}, 0),
     ],
 )

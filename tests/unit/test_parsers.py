@@ -42,7 +42,7 @@ def test_unknown_format_is_refused() -> None:
 
 def test_nul_and_surrogates_are_counted() -> None:
     parsed = parse("a\0b \ud800")
-    assert (parsed.text, parsed.cleaned) == ("ab \ufffd", 2)
+    assert (parsed.text, parsed.cleaned) == ("a b \ufffd", 2)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,20 @@ def test_front_matter() -> None:
     assert (parsed.language, parsed.license) == ("de", "CC0-1.0")
     assert set(parsed.metadata) == {"tags", "date", "acl"}
     assert text[parsed.blocks[0].end :] == "Text\n"
+
+
+def test_front_matter_loses_nothing() -> None:
+    text = "---\ntitle: {a: 1}\nlicense: [MIT, CC0]\nlanguage: true\nlang: de\nn: .inf\n---\n# Heading\n"
+    parsed = parse(text, "markdown")
+    assert (parsed.title, parsed.language, parsed.license) == ("Heading", "de", None)
+    assert parsed.metadata == {
+        "title": {"a": 1},
+        "license": ["MIT", "CC0"],
+        "language": True,
+        "n": float("inf"),
+    }
+    assert parse("---\ntitle: 2024-02-29\n---\nx", "markdown").title == "2024-02-29"
+    assert parse("---\ntitle:\nlicense: ''\n---\nx", "markdown").metadata == {}
 
 
 @pytest.mark.parametrize(
@@ -167,7 +181,7 @@ def test_html_structure() -> None:
         ("just words", "just words", None),
         ("<html><head><title>T</title></head><body></body></html>", "", "T"),
         ("<h1>Only heading</h1>", "Only heading", "Only heading"),
-        ("<p>a\0b &#0; &#xD800; c</p>", "ab \ufffd \ufffd c", None),
+        ("<p>a\0b &#0; &#xD800; c</p>", "a b \ufffd \ufffd c", None),
         ("<?xml version='1.0' encoding='latin-1'?><html><body><p>x</p></body></html>", "x", None),
         ("<div>" * 1500 + "deep", "deep", None),
     ],
@@ -310,6 +324,8 @@ def test_blocks_of_html_part_words_and_inline_elements_do_not(nodes: list[Any], 
         ("<form><p>asked</p></form>", "asked"),
         ("<p>x<sup>2</sup> and <math alttext='a^2'><mi>a</mi></math>!</p>", "x2 and \\(a^2\\)!"),
         ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字", "漢字"),
+        ("<p><div></div>a</p>b", "a\n\nb"),
+        ("<xmp><p>a</p></xmp>", "<p>a</p>"),
         ("<pre>a<div>b</div>c</pre>", "a\nb\nc"),
         ("<p>⟦1⟧ ⟦99999⟧ kept</p><p>⟦x</p>", "⟦1⟧ ⟦99999⟧ kept\n\n⟦x"),
     ],

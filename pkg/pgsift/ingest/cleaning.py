@@ -1,9 +1,13 @@
-"""What PostgreSQL cannot hold, taken out of text and counted.
+"""What PostgreSQL cannot hold: replaced in text and counted, refused in names.
 
 ``text`` and ``jsonb`` refuse exactly two things a Python string may contain: the character NUL, and lone
-surrogates (half of a UTF-16 pair, as broken PDF producers and ``surrogateescape`` leave behind). NUL is
-removed; a lone surrogate becomes U+FFFD; two surrogates that make a pair become the character they stand
-for. Everything else, other control characters included, is kept as it is: a body is verbatim.
+surrogates (half of a UTF-16 pair, as broken PDF producers and ``surrogateescape`` leave behind). In text NUL
+becomes a space, so that what it stood between stays apart; a lone surrogate becomes U+FFFD; two surrogates
+that make a pair become the character they stand for. Everything else, other control characters included, is
+kept as it is: a body is verbatim.
+
+Names (keys, principals, tenants, models, roles) are never altered, since the altered one may be another's:
+:func:`checked_name` refuses them.
 """
 
 from __future__ import annotations
@@ -18,10 +22,10 @@ import uuid
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from pgsift.errors import InvalidDocument
+from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
 
 #: Part of every content hash: raised when cleaning changes what is stored.
-CLEANING_VERSION = "1"
+CLEANING_VERSION = "2"
 
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 _MAX_DEPTH = 200
@@ -30,14 +34,14 @@ _MAX_INTEGER = 10**4000
 
 
 def clean_text(text: str) -> tuple[str, int]:
-    """The text as PostgreSQL can hold it, and how many characters were removed or replaced."""
+    """The text as PostgreSQL can hold it, and how many characters were replaced."""
     if text.isascii():
         nul = text.count("\0")
-        return (text.replace("\0", ""), nul) if nul else (text, 0)
+        return (text.replace("\0", " "), nul) if nul else (text, 0)
     cleaned = 0
     if "\0" in text:
         cleaned = text.count("\0")
-        text = text.replace("\0", "")
+        text = text.replace("\0", " ")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -53,6 +57,22 @@ def _replacement(match: re.Match[str]) -> str:
     return "\ufffd"
 
 
+def checked_name(value: Any, what: str, error: type[PgsiftError] = InvalidArgument) -> str:
+    """The name as it is. Raises ``error`` when it is no string, or one that PostgreSQL cannot hold."""
+    if not isinstance(value, str):
+        raise error(f"{what} must be a string, not {type(value).__name__}")
+    if "\0" in value:
+        found = "a NUL character"
+    elif not value.isascii() and _SURROGATES.search(value):
+        found = "half of a surrogate pair"
+    else:
+        return value
+    raise error(
+        f"{what} {value!r:.200} holds {found}",
+        hint="Names are not altered: leave the character out, where that is what is meant.",
+    )
+
+
 def clean_file_name(name: str) -> tuple[str, int]:
     """A file name as text: bytes that are not UTF-8 are written ``\\xNN``, so that different names stay
     different."""
@@ -66,13 +86,20 @@ def clean_file_name(name: str) -> tuple[str, int]:
 def clean_json(value: Any) -> tuple[Any, int]:
     """A value as ``jsonb`` can hold it, keys and values cleaned at every depth, and the number of changes.
 
-    NaN and infinity become ``null`` and count as a change. Dates, UUIDs, decimals, paths, enumerations,
+    Numbers that ``jsonb`` or a double cannot hold are kept as text, and count as a change: ``"NaN"``,
+    ``"Infinity"``, ``"-Infinity"``, ``"1E+400"``. Dates, UUIDs, decimals, paths, enumerations,
     numpy scalars, tuples and sets become their JSON counterparts and do not. A mapping key that cleaning
     makes equal to another gets ``_`` appended.
 
     Raises :class:`~pgsift.errors.InvalidDocument` for what has no JSON form, or lies deeper than 200 levels.
     """
     return _clean_json(value, 0)
+
+
+def _not_finite(value: float | decimal.Decimal) -> str:
+    if value != value:
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
 
 
 def _clean_json(value: Any, depth: int) -> tuple[Any, int]:
@@ -87,7 +114,7 @@ def _clean_json(value: Any, depth: int) -> tuple[Any, int]:
             raise InvalidDocument("metadata holds an integer of more than 4,000 digits")
         return int(value), 0
     if isinstance(value, float):
-        return (float(value), 0) if math.isfinite(value) else (None, 1)
+        return (float(value), 0) if math.isfinite(value) else (_not_finite(value), 1)
     if depth >= _MAX_DEPTH:
         raise InvalidDocument(f"metadata is nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, Mapping):
@@ -111,7 +138,10 @@ def _clean_json(value: Any, depth: int) -> tuple[Any, int]:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat(), 0
     if isinstance(value, decimal.Decimal):
-        return (float(value), 0) if value.is_finite() else (None, 1)
+        if not value.is_finite():
+            return _not_finite(value), 1
+        number = float(value)
+        return (number, 0) if math.isfinite(number) and bool(number) == bool(value) else (str(value), 1)
     if isinstance(value, uuid.UUID | os.PathLike):
         return clean_text(str(value))
     plain = getattr(value, "tolist", None)  # numpy scalars and arrays

@@ -33,6 +33,9 @@ from pgsift.ingest.parsers import Parsed, one_line
 _DECLARED = re.compile(
     rb"<(?:meta[^>]+charset\s*=\s*|\?xml[^>]+encoding\s*=\s*)[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE
 )
+# Where no paragraph is open, its end tag stands for an empty one (HTML standard, 13.2.6.4.7), and parts what
+# is around it; libxml2 skips it. A rule says the same everywhere.
+_END_OF_P = re.compile(r"</p(?:[ \t\n\r\f/][^>]*)?>", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 # The number of a run, as it is shown to trafilatura; the page's own brackets of this kind are left out there.
 _MARK = re.compile("\u27e6([0-9]+)\u27e7")
@@ -174,6 +177,8 @@ def parse_html(text: str, cleaned: int) -> Parsed:
     from lxml import etree, html
 
     parser = html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    if "</xmp" not in text.lower():
+        text = _END_OF_P.sub("</p><hr>", text)
     try:
         tree = html.document_fromstring(text.encode("utf-8"), parser=parser) if text.strip() else None
     except (etree.ParserError, etree.XMLSyntaxError):
@@ -302,7 +307,7 @@ def _page_of_runs(body: Any) -> Any:
             continue
         close(run)
         run += 1
-        if element is body:
+        if element is body or tag == "hr":
             continue
         if flat is not None:
             if element is flat:

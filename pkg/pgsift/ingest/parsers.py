@@ -5,8 +5,8 @@ format     what becomes of it
 =========  ===========================================================================================
 text       kept as it is; blank lines part paragraphs
 markdown   kept as it is, markup included; blocks by markdown-it (CommonMark and pipe tables); YAML or
-           TOML front matter gives title, language, license and metadata, and is not text; it never
-           grants access
+           TOML front matter gives title, language, license and metadata (a title that is no text too),
+           and is not text; it never grants access
 html       its main text by trafilatura (extra ``html``); headings, list items, code and tables told
            apart
 =========  ===========================================================================================
@@ -22,6 +22,7 @@ encoding. Anything else is :class:`~pgsift.errors.InvalidDocument`.
 from __future__ import annotations
 
 import codecs
+import datetime
 import re
 import tomllib
 from collections.abc import Mapping
@@ -66,7 +67,7 @@ class Parsed:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     language: str | None = None
     license: str | None = None
-    #: Characters removed or replaced because PostgreSQL, or the encoding, cannot hold them.
+    #: Characters replaced because PostgreSQL, or the encoding, cannot hold them.
     cleaned: int = 0
 
 
@@ -216,7 +217,7 @@ def _markdown(text: str, cleaned: int) -> Parsed:
             blocks.append(Block(start, end, "table"))
         elif token.type not in ("bullet_list_open", "ordered_list_open"):
             blocks.append(Block(start, end, "paragraph"))
-    title = one_line(_string(matter.pop("title", None)))
+    title = one_line(_taken(matter, "title"))
     first = next(
         (block for block in blocks if block.kind == "heading" and block.level == 1 and block.heading), None
     )
@@ -226,17 +227,24 @@ def _markdown(text: str, cleaned: int) -> Parsed:
         position = blocks.index(first)
         if first.heading.casefold() == title.casefold() and position == (1 if offset else 0):
             blocks[position] = first._replace(kind="title")
-    language = _string(matter.pop("language", None) or matter.pop("lang", None))
-    license = _string(matter.pop("license", None))
+    language = _taken(matter, "language", "lang")
+    license = _taken(matter, "license")
     return Parsed(text, blocks, title, matter, language, license, cleaned)
 
 
-def _string(value: object) -> str | None:
-    return (
-        str(value)
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
-        else None
-    )
+def _taken(matter: dict[str, Any], *names: str) -> str | None:
+    """The text of the first of these members that is one, taken out of the front matter; of another type it
+    stays there, and so comes into the metadata."""
+    for name in names:
+        value = matter.get(name)
+        if isinstance(value, datetime.date):
+            value = value.isoformat()
+        if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
+            del matter[name]
+            return str(value)
+        if value is None or value == "":
+            matter.pop(name, None)
+    return None
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import Any
 
 from pgsift.domain.analyzer import Analyzer
 from pgsift.errors import InvalidDocument, PgsiftError
+from pgsift.ingest.checking import checked_key
 from pgsift.ingest.chunker import Chunker, Span
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
 from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
@@ -41,8 +43,6 @@ BATCH_BYTES = 8 * 1024 * 1024
 #: Failures listed in a report; all of them are in the dead letters.
 REPORTED_FAILURES = 100
 
-_KINDS = frozenset({"text", "abstract", "title", "section_header", "table", "figure", "reference", "claim"})
-_MAX_KEY_BYTES = 2000
 # Encoders are made once; json.dumps makes one for each call with options.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_identity = json.JSONEncoder(sort_keys=True, default=str).encode
@@ -130,9 +130,9 @@ class Preparer:
         Raises a :class:`~pgsift.errors.PgsiftError` when the document cannot be ingested as it is.
         """
         item, document = hashed.item, hashed.item.document
-        if len(document.key.encode("utf-8", "replace")) > _MAX_KEY_BYTES:
-            raise InvalidDocument(f"the key has more than {_MAX_KEY_BYTES} bytes")
-        title, cleaned = clean_text(one_line(document.title) or "")
+        checked_key(document.key)
+        title, cleaned = clean_text(document.title or "")
+        title = one_line(title) or ""
         cleaned += item.cleaned
         record: dict[str, Any] = {"key": document.key, "content_hash": hashed.content_hash}
         metadata, changes = clean_json(document.metadata) if document.metadata else ({}, 0)
@@ -162,9 +162,9 @@ class Preparer:
             record["metadata"] = metadata
         if document.acl is not None:
             record["acl"] = (
-                {part: _clean_names(names) for part, names in document.acl.items()}
+                {part: list(names) for part, names in document.acl.items()}
                 if isinstance(document.acl, Mapping)
-                else _clean_names(document.acl)
+                else list(document.acl)
             )
         for name, value in (
             ("source_uri", document.source_uri),
@@ -221,14 +221,9 @@ class Preparer:
         for number, source in enumerate(given):
             body, changes = clean_text(source.body)
             cleaned += changes
-            if source.kind not in _KINDS:
-                raise InvalidDocument(
-                    f"chunk {number} has the unknown kind {source.kind!r}",
-                    hint=f"Kinds are {', '.join(sorted(_KINDS))}.",
-                )
             start = source.start or 0
             end = source.end if source.end is not None else start + len(body)
-            if start < 0 or end < start:
+            if end < start:
                 raise InvalidDocument(f"chunk {number} spans the characters {start} to {end}")
             chunk: dict[str, Any] = {"body": body, "kind": source.kind, "start": start, "end": end}
             for name, values in (("section", source.section), ("entities", source.entities)):
@@ -281,10 +276,6 @@ def _acl_identity(acl: Acl | None) -> Any:
     return None if acl is None else sorted(set(acl))
 
 
-def _clean_names(names: Iterable[str]) -> list[str]:
-    return [clean_text(name)[0] for name in names]
-
-
 def _when(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
@@ -328,7 +319,8 @@ def groups(
             tally.skipped[found.reason] = tally.skipped.get(found.reason, 0) + 1
             continue
         if isinstance(found, Broken):
-            tally.fail(found.key, found.source_uri, found.stage, found.reason, found.bytes)
+            why = f"{found.reason}. {found.hint}" if found.hint else found.reason
+            tally.fail(found.key, found.source_uri, found.stage, why, found.bytes)
             if found.source_uri is not None:
                 tally.unread.add(found.source_uri)
             if len(tally.pending) >= GROUP_DOCUMENTS:
@@ -420,12 +412,17 @@ def batches(documents: Iterable[Prepared], tally: Tally) -> Iterator[Batch]:
         yield batch
 
 
+# What sift.put_documents advises where it was given several, and an ingest has done by then.
+_ONE_BY_ONE = re.compile(r"Put the documents one by one[^.]*\. ?")
+
+
 def reason(error: BaseException) -> str:
     """One line on why a source failed."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     if isinstance(error, PgsiftError):
-        return clean_text(f"{error.message}. {error.hint}" if error.hint else error.message)[0]
+        hint = _ONE_BY_ONE.sub("", error.hint or "").strip()
+        return clean_text(f"{error.message}. {hint}" if hint else error.message)[0]
     return clean_text(f"{type(error).__name__}: {error}")[0]
 
 

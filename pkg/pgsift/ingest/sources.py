@@ -10,25 +10,33 @@ folder may count from 1. A byte of a file name that is not UTF-8 is written ``\\
 
 A JSON line is an object with ``id`` (or ``key``, ``_id``) and ``text``, and optionally ``title``,
 ``metadata``, ``acl``, ``format``, ``source_uri``, ``source_version``, ``language``, ``license``,
-``observed_at``, ``valid_from``, ``valid_to``. Other members are taken into the metadata, except those whose
-name looks like a misspelt ``acl``: they are refused, lest a slip publishes a document.
+``observed_at``, ``valid_from``, ``valid_to``, ``chunks`` in the
+place of ``text``. Other members are taken into the metadata, except those whose name looks like a
+misspelt ``acl``, lest a slip publishes a document, and vectors, which belong to chunks: they are refused.
+A number that no double holds comes into the metadata as text.
+
+A document given as a mapping has the fields of :class:`~pgsift.models.Document`; a member of another name is
+refused.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
-from typing import IO, Any, get_args
+from typing import IO, Any
 
 from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
-from pgsift.ingest.cleaning import clean_file_name, clean_text
-from pgsift.ingest.parsers import EXTENSIONS, Format
-from pgsift.models import Acl, Chunk, Document
+from pgsift.ingest.checking import FORMATS, checked_document, checked_key
+from pgsift.ingest.cleaning import checked_name, clean_file_name, clean_text
+from pgsift.ingest.parsers import EXTENSIONS
+from pgsift.models import Acl, Document
 
 #: What :func:`read` takes: a path, ``"-"`` for standard input, a document or its mapping, or an iterable of
 #: these.
@@ -38,22 +46,11 @@ JSON_LINES = frozenset({".jsonl", ".ndjson"})
 #: A file, and a JSON line, over this many bytes is not read.
 MAX_BYTES = 64 * 1024 * 1024
 
-_FORMATS = frozenset(get_args(Format))
 _MEMBERS = frozenset(Document.__dataclass_fields__)
 _ACCESS = re.compile(
     r"_*(acls?|acces|allow|principal|permission|visib|grant|readers?|groups?|roles?)", re.IGNORECASE
 )
-_TEXT_MEMBERS = (
-    "title",
-    "format",
-    "source_uri",
-    "source_version",
-    "language",
-    "license",
-    "observed_at",
-    "valid_from",
-    "valid_to",
-)
+_VECTORS = frozenset({"embedding", "embeddings"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +71,7 @@ class Broken:
     reason: str
     bytes: int = 0
     stage: str = "read"
+    hint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +93,42 @@ class Options:
     max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
-        if self.format is not None and self.format not in _FORMATS | {"jsonl"}:
+        checked_name(self.prefix, "prefix")
+        if self.key is not None:
+            checked_name(self.key, "key")
+        if self.format is not None and self.format not in FORMATS | {"jsonl"}:
             raise InvalidArgument(
                 f"unknown format {self.format!r}", hint="Use text, markdown, html or jsonl."
             )
+
+
+def check(sources: Any) -> None:
+    """Refuse what can be no source before anything is read: :class:`~pgsift.errors.InvalidArgument`.
+
+    An empty path among them, which an unset variable of a shell makes, would be the current directory.
+    """
+    if isinstance(sources, bytes) or not isinstance(sources, str | os.PathLike | Document | Iterable):
+        raise InvalidArgument(
+            f"a source is a path, '-' or a Document, not {type(sources).__name__}",
+            hint="See pgsift.ingest.sources.",
+        )
+    for source in sources if isinstance(sources, list | tuple) else [sources]:
+        if isinstance(source, str | os.PathLike):
+            _check_path(os.fspath(source))
+
+
+def _check_path(name: str) -> None:
+    if name == "-":
+        return
+    if not name.strip():
+        raise InvalidArgument("a path is empty", hint="The current directory is written: .")
+    if "\0" in name:
+        raise InvalidArgument(f"the path {name!r:.200} holds a NUL character")
+    if not os.path.lexists(name):
+        raise InvalidArgument(
+            f"there is no file or folder {clean_file_name(name)[0]!r}",
+            hint="Paths are relative to the current directory.",
+        )
 
 
 def roots(sources: Source | Iterable[Source]) -> list[Path]:
@@ -164,6 +194,7 @@ def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Item 
 
 
 def _path(name: str, options: Options) -> Iterator[Item | Broken | Skipped]:
+    _check_path(name)
     if name == "-":
         yield from _stream(sys.stdin.buffer, options)
         return
@@ -174,13 +205,8 @@ def _path(name: str, options: Options) -> Iterator[Item | Broken | Skipped]:
                 yield from _file(found, path, options, in_folder=True)
             else:
                 yield found
-    elif path.exists():
-        yield from _file(path, path.parent, options)
     else:
-        raise InvalidArgument(
-            f"there is no file or folder {clean_file_name(name)[0]!r}",
-            hint="Paths are relative to the current directory.",
-        )
+        yield from _file(path, path.parent, options)
 
 
 def _walk(root: Path) -> Iterator[Path | Skipped | Broken]:
@@ -275,7 +301,17 @@ def _lines(stream: IO[bytes], name: str, uri: str | None, options: Options) -> I
             # digits.
             yield Broken(place, uri, f"the line is not JSON: {_short(error)}", length)
         except PgsiftError as error:
-            yield Broken(place, uri, error.message, length)
+            yield Broken(place, uri, error.message, length, hint=error.hint)
+
+
+def _number(text: str) -> float | Decimal:
+    """A number of JSON; one that a double cannot hold as it is, for :func:`clean_json` to deal with."""
+    value = float(text)
+    if math.isinf(value) or (
+        value == 0 and any(digit in "123456789" for digit in text.lower().partition("e")[0])
+    ):
+        return Decimal(text)
+    return value
 
 
 def _short(error: Exception) -> str:
@@ -285,7 +321,7 @@ def _short(error: Exception) -> str:
 
 
 def _line(line: bytes, length: int, uri: str | None, options: Options) -> Item:
-    record = json.loads(line.decode("utf-8"))
+    record = json.loads(line.decode("utf-8"), parse_float=_number)
     if not isinstance(record, dict):
         raise InvalidDocument("the line is not a JSON object")
     key = next((record.pop(name) for name in ("id", "key", "_id") if record.get(name) is not None), None)
@@ -298,38 +334,43 @@ def _line(line: bytes, length: int, uri: str | None, options: Options) -> Item:
         record.setdefault("source_uri", uri)
     item = _given(record, options, length)
     if isinstance(item, Broken):
-        raise InvalidDocument(f"document {key[:200]!r}: {item.reason}")
+        raise InvalidDocument(f"document {key[:200]!r}: {item.reason}", hint=item.hint)
     return item
 
 
 def _given(
     source: Document | Mapping[str, Any], options: Options, length: int | None = None
 ) -> Item | Broken:
-    """A document made by the caller, checked and with the prefix and the default access filled in."""
-    uri = None
+    """A document made by the caller, checked and with the prefix and the default access filled in; of a JSON
+    line where its length is given."""
+    uri: Any = None
     key: Any = None
     try:
         if isinstance(source, Document):
-            document = source
+            key, uri = source.key, source.source_uri
+            document = checked_document(source)
         else:
-            key = source.get("key")
-            document = document_of(source)
-        key, uri = document.key, document.source_uri
-        name, cleaned = clean_text(key)
-        if not name:
-            raise InvalidDocument("the key is empty")
-        name = options.prefix + name
+            key, uri = source.get("key"), source.get("source_uri")
+            document = document_of(source, others=length is not None)
+        name = checked_key(options.prefix + document.key)
         acl = document.acl if document.acl is not None else options.acl
-        if name != key or acl is not document.acl:
+        if name != document.key or acl is not document.acl:
             document = replace(document, key=name, acl=acl)
-        return Item(document, len(document.text) if length is None else length, cleaned)
+        return Item(document, len(document.text) if length is None else length)
     except PgsiftError as error:
-        return Broken(key if isinstance(key, str) else None, uri, error.message)
+        return Broken(
+            options.prefix + key if isinstance(key, str) else None,
+            clean_text(uri)[0] if isinstance(uri, str) else None,
+            error.message,
+            length or 0,
+            hint=error.hint,
+        )
 
 
-def document_of(source: Mapping[str, Any]) -> Document:
+def document_of(source: Mapping[str, Any], *, others: bool = False) -> Document:
     """The document a mapping describes: the fields of :class:`~pgsift.models.Document`, ``chunks`` as
-    mappings or :class:`~pgsift.models.Chunk`.
+    mappings or :class:`~pgsift.models.Chunk`. With ``others``, members of other names are taken into the
+    metadata.
 
     Raises :class:`~pgsift.errors.InvalidDocument` naming the member that is missing, unknown or of the
     wrong type.
@@ -345,70 +386,31 @@ def document_of(source: Mapping[str, Any]) -> Document:
                 f"unknown member {str(name)[:100]!r}",
                 hint="Who may see a document is said by acl, a list of principals.",
             )
-        else:
-            extra[str(name)] = value
-    key = values.pop("key", None)
-    if not isinstance(key, str) or not key:
-        raise InvalidDocument("the document has no key: a string that is not empty")
-    for name in _TEXT_MEMBERS:
-        value = values.get(name)
-        if value is not None and not isinstance(value, str) and not hasattr(value, "isoformat"):
-            if isinstance(value, int | float) and name in ("title", "source_version"):
-                values[name] = str(value)
-            else:
-                raise InvalidDocument(f"{name} must be a string, not {type(value).__name__}")
-    text = values.get("text", "")
-    if not isinstance(text, str | bytes):
-        raise InvalidDocument(f"text must be a string, not {type(text).__name__}")
-    metadata = values.get("metadata", {})
-    if not isinstance(metadata, Mapping):
-        raise InvalidDocument("metadata must be an object")
-    if extra:
-        values["metadata"] = {**extra, **metadata}
-    if "acl" in values:
-        values["acl"] = checked_acl(values["acl"])
-    if "chunks" in values:
-        values["chunks"] = tuple(_chunk(chunk) for chunk in values["chunks"])
-    if values.get("format", "text") not in _FORMATS:
-        raise InvalidDocument(f"unknown format {values['format']!r}", hint="Use text, markdown or html.")
-    return Document(key, **values)
-
-
-def checked_acl(acl: Any) -> Acl:
-    """An access list as a tuple of names, or two of them as ``{"allow": …, "deny": …}``; or
-    :class:`~pgsift.errors.InvalidDocument`."""
-    if isinstance(acl, Mapping):
-        if not acl or not acl.keys() <= {"allow", "deny"}:
+        elif name in _VECTORS:
             raise InvalidDocument(
-                "acl as an object has the members allow and deny",
-                hint='For example {"allow": ["group:hr"], "deny": ["user:1042"]}.',
+                f"{name} is no member of a document",
+                hint='A vector belongs to a chunk: {"chunks": [{"body": "…", "embedding": […]}]}.',
             )
-        return {name: _checked_names(names) for name, names in acl.items() if names is not None}
-    return _checked_names(acl)
-
-
-def _checked_names(acl: Any) -> tuple[str, ...]:
-    if isinstance(acl, str | Mapping) or not isinstance(acl, Iterable):
-        raise InvalidDocument(
-            "acl must be a list of principals", hint='For example ["group:hr", "user:1042"].'
-        )
-    names = tuple(acl)
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidDocument("acl must be a list of strings")
-    return names
-
-
-def _chunk(chunk: Any) -> Chunk:
-    if isinstance(chunk, Chunk):
-        return chunk
-    if not isinstance(chunk, Mapping):
-        raise InvalidDocument(f"a chunk must be an object, not {type(chunk).__name__}")
-    known = Chunk.__dataclass_fields__
-    unknown = sorted(str(name) for name in chunk if name not in known)
-    if unknown:
-        raise InvalidDocument(
-            f"unknown member {unknown[0][:100]!r} of a chunk", hint=f"Members are {', '.join(known)}."
-        )
-    if not isinstance(chunk.get("body"), str):
-        raise InvalidDocument("a chunk has no body: a string")
-    return Chunk(**{name: value for name, value in chunk.items() if value is not None})
+        elif others:
+            extra[str(name)] = value
+        else:
+            raise InvalidDocument(
+                f"unknown member {str(name)[:100]!r}",
+                hint=f"Members are {', '.join(Document.__dataclass_fields__)}; what else is known goes into "
+                "metadata.",
+            )
+    key = checked_key(values.pop("key", None))
+    for name in ("title", "source_version"):
+        value = values.get(name)
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            values[name] = str(value)
+    metadata = values.get("metadata", {})
+    if extra and isinstance(metadata, Mapping):
+        for name in extra:
+            if name in metadata and extra[name] != metadata[name]:
+                raise InvalidDocument(
+                    f"the member {name[:100]!r} stands beside another of that name in metadata",
+                    hint="Both would become the same metadata: rename one.",
+                )
+        values["metadata"] = {**extra, **metadata}
+    return checked_document(Document(key, **values))
