@@ -31,6 +31,11 @@
 \ir tables/chunk_embeddings.sql
 \ir tables/embedding_stats.sql
 \ir tables/query_embeddings.sql
+\ir tables/signature_settings.sql
+\ir tables/document_signatures.sql
+\ir tables/signature_bands.sql
+\ir tables/similar_texts.sql
+\ir tables/document_clusters.sql
 \ir tables/dead_letters.sql
 \ir views/_caller.sql
 \ir internal/_vector_schema.sql
@@ -54,6 +59,11 @@
 \ir internal/_find_list.sql
 \ir internal/_access_list.sql
 \ir internal/_document_lists.sql
+\ir internal/_check_run.sql
+\ir internal/_document_name.sql
+\ir internal/_json_types.sql
+\ir internal/_wrong_types.sql
+\ir internal/_check_documents.sql
 \ir internal/_changed_set.sql
 \ir internal/_analyzer_table.sql
 \ir internal/_normalize.sql
@@ -70,6 +80,7 @@
 \ir internal/_nearest_name.sql
 \ir internal/_filter_field.sql
 \ir internal/_filter_timestamp.sql
+\ir internal/_timestamp.sql
 \ir internal/_filter_list.sql
 \ir internal/_filter_at_path.sql
 \ir internal/_filter_condition.sql
@@ -79,6 +90,7 @@
 \ir internal/_add_postings.sql
 \ir internal/_without_chunks.sql
 \ir internal/_lock_blocks.sql
+\ir internal/_lock_postings.sql
 \ir internal/_remove_packed.sql
 \ir internal/_forget_terms.sql
 \ir internal/_remove_postings.sql
@@ -92,6 +104,7 @@
 \ir internal/_lexical_few.sql
 \ir internal/_lexical_all.sql
 \ir internal/_lexical_leg.sql
+\ir internal/_lexical_visible.sql
 \ir internal/_model_id.sql
 \ir internal/_vector_problem.sql
 \ir internal/_check_vector.sql
@@ -102,7 +115,14 @@
 \ir internal/_dense_hnsw_400.sql
 \ir internal/_dense_hnsw_1000.sql
 \ir internal/_dense_leg.sql
+\ir internal/_without_numbers.sql
+\ir internal/_relation.sql
+\ir internal/_document_tokens.sql
+\ir internal/_shingles.sql
+\ir internal/_remove_signatures.sql
+\ir internal/_leaders.sql
 \ir internal/_remove_documents.sql
+\ir internal/_remove_superseded.sql
 \ir internal/_key_hash.sql
 \ir internal/_purge_documents.sql
 \ir internal/_move_access.sql
@@ -112,8 +132,10 @@
 \ir internal/_text_at.sql
 \ir internal/_document_at.sql
 \ir internal/_document_history.sql
+\ir internal/_document_source.sql
 \ir internal/_lexical_as_of.sql
 \ir internal/_dense_as_of.sql
+\ir internal/_are_weights.sql
 \ir internal/_search.sql
 \ir functions/schema_version.sql
 \ir functions/tokenize.sql
@@ -134,6 +156,7 @@
 \ir functions/put_documents.sql
 \ir functions/delete_documents.sql
 \ir functions/purge_documents.sql
+\ir functions/audit_deletion.sql
 \ir functions/set_access.sql
 \ir functions/grant_access.sql
 \ir functions/revoke_access.sql
@@ -145,6 +168,8 @@
 \ir functions/list_documents.sql
 \ir functions/document_at.sql
 \ir functions/document_history.sql
+\ir functions/document_source.sql
+\ir functions/put_sources.sql
 \ir functions/start_run.sql
 \ir functions/finish_run.sql
 \ir functions/add_dead_letter.sql
@@ -168,6 +193,13 @@
 \ir internal/_chunks_by_entity.sql
 \ir functions/chunks_by_entity.sql
 \ir functions/corpus_statistics.sql
+\ir functions/start_signatures.sql
+\ir functions/documents_without_signature.sql
+\ir functions/put_signatures.sql
+\ir functions/cluster_documents.sql
+\ir functions/list_clusters.sql
+\ir internal/_near_duplicates.sql
+\ir functions/near_duplicates.sql
 \ir internal/_doctor_sample.sql
 \ir internal/_doctor_statistics.sql
 \ir internal/_doctor_postings.sql

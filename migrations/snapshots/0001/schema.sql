@@ -9,7 +9,8 @@ BEGIN
     IF pg_catalog.current_setting('server_version_num')::integer < 150000 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS009',
             MESSAGE = pg_catalog.format('pgsift needs PostgreSQL 15 or newer; this server is %s',
-                                        pg_catalog.current_setting('server_version'));
+                                        pg_catalog.current_setting('server_version')),
+            HINT = 'Upgrade the server, or install into another one.';
     END IF;
     IF pg_catalog.current_setting('server_encoding') <> 'UTF8' THEN
         RAISE EXCEPTION USING ERRCODE = 'PS009',

@@ -15,7 +15,8 @@ DECLARE
 BEGIN
     IF stage IS NULL OR stage NOT IN ('read', 'parse', 'chunk', 'embed', 'store') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('stage must be read, parse, chunk, embed or store, not %s', coalesce(stage, 'NULL'));
+            MESSAGE = format('stage must be read, parse, chunk, embed or store, not %s', coalesce(stage, 'NULL')),
+            HINT = 'It is the step of the ingest that failed.';
     END IF;
     PERFORM sift._check_run(v_tenant_id, run_id);
     INSERT INTO sift.dead_letters AS l (tenant_id, run_id, key, source_uri, stage, reason)

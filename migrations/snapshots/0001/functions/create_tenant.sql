@@ -13,35 +13,59 @@ AS $$
 DECLARE
     v_tenant_id   integer;
     v_fingerprint text := sift.analyzer_fingerprint(analyzer);
+    v_principals  text[] := sift._principal_set(default_principals);
     v_existing    record;
+    v_different   text;
 BEGIN
     IF tenant IS NULL OR tenant = '' OR octet_length(tenant) > 200 OR tenant ~ '[[:cntrl:]]' THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = 'a tenant needs a name of 1 to 200 bytes without control characters';
+            MESSAGE = 'a tenant needs a name of 1 to 200 bytes without control characters',
+            HINT = 'For example sift.create_tenant(''acme'').';
     END IF;
-    IF k1 IS NULL OR NOT (k1 >= 0::double precision AND k1 < 'Infinity'::double precision) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k1 must be finite and not negative, not %s', coalesce(k1::text, 'NULL'));
+    -- Neither so large nor so small that a score could leave the range of a double.
+    IF NOT coalesce(k1 = 0::double precision OR k1 BETWEEN 1e-100::double precision AND 1e100::double precision, false) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('k1 must be 0 or between 1e-100 and 1e100, not %s', coalesce(k1::text, 'NULL')),
+            HINT = 'k1 is how soon repeats of a term stop to count: 1.2 is the default, 0 counts a term once.';
     END IF;
-    IF b IS NULL OR NOT (b >= 0::double precision AND b <= 1::double precision) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('b must lie between 0 and 1, not %s', coalesce(b::text, 'NULL'));
+    IF NOT coalesce(b = 0::double precision OR b BETWEEN 1e-100::double precision AND 1::double precision, false) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('b must lie between 0 and 1 and not be closer to 0 than 1e-100, not %s', coalesce(b::text, 'NULL')),
+            HINT = 'b is how much long chunks are marked down: 0.75 is the default, 0 is not at all.';
     END IF;
     IF index_title IS NULL OR index_title NOT IN ('first', 'none') THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('index_title must be first or none, not %s', coalesce(index_title, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('index_title must be first or none, not %s', coalesce(index_title, 'NULL')),
+            HINT = 'first: a title is found with the first chunk; none: not at all.';
     END IF;
     INSERT INTO sift.tenants AS t (tenant_id, name, analyzer, analyzer_fingerprint, k1, b, index_title)
     VALUES (nextval('sift.tenant_ids')::integer, tenant, analyzer, v_fingerprint, k1, b, index_title)
     ON CONFLICT ON CONSTRAINT tenants_name_key DO NOTHING
     RETURNING t.tenant_id INTO v_tenant_id;
     IF v_tenant_id IS NULL THEN
-        SELECT t.tenant_id, t.analyzer INTO v_existing FROM sift.tenants AS t WHERE t.name = create_tenant.tenant;
-        IF exist_ok AND v_existing.analyzer = analyzer THEN
-            RETURN v_existing.tenant_id;
+        IF NOT coalesce(exist_ok, false) THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS011',
+                MESSAGE = format('the tenant %s exists', to_json(tenant)),
+                HINT = 'Choose another name, or pass exist_ok => true and the settings it has.';
         END IF;
-        RAISE EXCEPTION USING ERRCODE = 'PS011',
-            MESSAGE = CASE WHEN exist_ok
-                THEN format('the tenant %s exists with the analyzer %s, not %s', to_json(tenant), v_existing.analyzer, analyzer)
-                ELSE format('the tenant %s exists', to_json(tenant)) END,
-            HINT = 'Choose another name, or pass exist_ok => true and the analyzer it has.';
+        SELECT t.tenant_id, t.analyzer, t.k1, t.b, t.index_title, t.default_access_list_id INTO v_existing
+        FROM sift.tenants AS t
+        WHERE t.name = create_tenant.tenant;
+        SELECT string_agg(format('%s is %s, not %s', p.name, p.stored, p.asked), '; ' ORDER BY p.position) INTO v_different
+        FROM (VALUES (1, 'analyzer', to_json(v_existing.analyzer)::text, to_json(analyzer)::text),
+                     (2, 'k1', v_existing.k1::text, k1::text),
+                     (3, 'b', v_existing.b::text, b::text),
+                     (4, 'index_title', to_json(v_existing.index_title)::text, to_json(index_title)::text),
+                     (5, 'default_principals',
+                      (SELECT to_json(a.principals)::text FROM sift.access_lists AS a
+                       WHERE a.tenant_id = v_existing.tenant_id AND a.access_list_id = v_existing.default_access_list_id),
+                      CASE WHEN default_principals IS NOT NULL THEN to_json(v_principals)::text END)) AS p (position, name, stored, asked)
+        WHERE p.stored <> p.asked;
+        IF v_different IS NOT NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS011',
+                MESSAGE = format('the tenant %s exists with other settings: %s', to_json(tenant), v_different),
+                HINT = 'Pass what it has, or make another tenant; who sees documents by default is changed with sift.set_default_access.';
+        END IF;
+        RETURN v_existing.tenant_id;
     END IF;
     INSERT INTO sift.access_lists AS a (tenant_id, access_list_id, principals) VALUES (v_tenant_id, 0, '{}'::text[]);
     IF default_principals IS NOT NULL THEN

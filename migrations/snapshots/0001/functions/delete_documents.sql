@@ -15,6 +15,7 @@ DECLARE
     v_keep      boolean := (SELECT t.keep_history FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id);
     v_ids       bigint[];
     v_keys      text[];
+    v_old       bigint[];
 BEGIN
     SELECT array_agg(l.document_id), array_agg(l.key) INTO v_ids, v_keys
     FROM (
@@ -26,7 +27,16 @@ BEGIN
     IF v_ids IS NOT NULL AND purge THEN
         PERFORM sift._purge_documents(v_tenant_id, v_keys, v_reason, v_by);
     ELSIF v_ids IS NOT NULL THEN
+        -- Versions that were replaced may have packed postings still; all locks are taken before anything is removed.
+        v_old := ARRAY(SELECT h.chunk_id FROM sift.chunk_history AS h WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids));
+        IF cardinality(v_old) > 0 THEN
+            PERFORM sift._lock_postings(v_tenant_id, v_old || ARRAY(
+                SELECT c.chunk_id FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = ANY (v_ids)));
+        END IF;
         PERFORM sift._remove_documents(v_tenant_id, v_ids, true, v_keep);
+        IF cardinality(v_old) > 0 THEN
+            PERFORM sift._remove_superseded(v_tenant_id, v_ids);
+        END IF;
         INSERT INTO sift.document_versions AS h (
             tenant_id, document_id, version, access_list_id, current_from, current_to, key, event, title, source_uri, source_version, content_hash,
             classification, reason, changed_by)
@@ -39,6 +49,7 @@ BEGIN
     RETURN QUERY
     SELECT k.key, k.key = ANY (coalesce(v_keys, '{}'::text[]))
     FROM unnest(delete_documents.keys) WITH ORDINALITY AS k (key, position)
+    WHERE k.key IS NOT NULL
     ORDER BY k.position;
 END
 $$;

@@ -50,6 +50,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz) IS
-    'The min(k, visible) chunks the caller may see that are nearest to the vector, strictly by distance; score is the distance negated. The same columns as sift.search. A pgvector vector casts to real[] by itself.';
+    'The min(k, visible) chunks the caller may see that are nearest to the vector, strictly by distance; score is the distance negated. The same columns as sift.search. A pgvector vector casts to real[] by itself; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[].';
 REVOKE ALL ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -7,10 +7,11 @@
 --   safe_fix   the remedy loses nothing and may be run at any time; pgsift doctor --fix runs it
 --
 -- Every check_name has its section in docs/operations.md. It changes nothing. It and what it calls are stable, although they draw
--- samples: so they see one moment, in which what writers have done is there wholly or not at all.
+-- samples: so they see one moment, in which what writers have done is there wholly or not at all. With row_security off, rows that a
+-- policy would hide are an error and not a fault of the data.
 CREATE OR REPLACE FUNCTION sift.doctor(tenant text DEFAULT NULL, sample integer DEFAULT 1000)
 RETURNS TABLE (check_name text, severity text, tenant_name text, object text, finding text, remedy text, safe_fix boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET row_security = off
 AS $$
 DECLARE
     v_tenant record;

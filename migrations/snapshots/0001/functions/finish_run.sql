@@ -10,7 +10,8 @@ BEGIN
     WHERE r.tenant_id = v_tenant_id AND r.run_id = finish_run.run_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('the tenant %s has no ingest run %s', to_json(tenant), coalesce(run_id::text, 'NULL'));
+            MESSAGE = format('the tenant %s has no ingest run %s', to_json(tenant), coalesce(run_id::text, 'NULL')),
+            HINT = 'sift.start_run(tenant) opens one and returns its number.';
     END IF;
 END
 $$;

@@ -7,7 +7,8 @@ DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
 BEGIN
     IF k IS NULL OR k < 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, but is %s', coalesce(k::text, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must not be negative, but is %s', coalesce(k::text, 'NULL')),
+            HINT = 'k is the number of dead letters wanted at most; 100 is the default.';
     END IF;
     RETURN QUERY
     SELECT l.dead_letter_id, l.run_id, l.key, l.source_uri, l.stage, l.reason, l.created_at

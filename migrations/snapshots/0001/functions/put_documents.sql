@@ -33,7 +33,6 @@ DECLARE
     v_now        timestamptz := now();
     v_by         text := sift._recorded_role();
     v_batch      jsonb;
-    v_bad        text;
     v_lists      jsonb;
     v_created    jsonb;
     v_existing   jsonb;
@@ -46,9 +45,6 @@ DECLARE
     v_hashes     bytea[];
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
-    IF documents IS NULL OR jsonb_typeof(documents) <> 'array' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS012', MESSAGE = 'documents must be a JSON array of objects';
-    END IF;
     IF fingerprint IS NOT NULL AND fingerprint <> v_tenant.analyzer_fingerprint THEN
         RAISE EXCEPTION USING ERRCODE = 'PS007',
             MESSAGE = format('the client''s analyzer has the fingerprint %s, the tenant %s was made with %s (%s)',
@@ -60,33 +56,7 @@ BEGIN
         v_model_id := sift._model_id(v_tenant_id, model);
     END IF;
 
-    SELECT d.value ->> 'key' INTO v_bad
-    FROM jsonb_array_elements(documents) AS d (value)
-    WHERE jsonb_typeof(d.value) <> 'object' OR coalesce(d.value ->> 'key', '') = '' OR octet_length(d.value ->> 'key') > 2000
-        OR coalesce(jsonb_typeof(d.value -> 'metadata'), 'object') NOT IN ('object', 'null')
-        OR coalesce(jsonb_typeof(d.value -> 'chunks'), 'array') NOT IN ('array', 'null')
-        OR coalesce(jsonb_typeof(d.value -> 'acl'), 'array') NOT IN ('array', 'object', 'null')
-        OR (jsonb_typeof(d.value -> 'acl') = 'object'
-            AND ((d.value -> 'acl') - '{allow,deny}'::text[] <> '{}'::jsonb
-                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'allow'), 'array') <> 'array'
-                 OR coalesce(jsonb_typeof(d.value -> 'acl' -> 'deny'), 'array') <> 'array'))
-        OR coalesce(d.value ->> 'content_hash', repeat('0', 64)) !~ '^[0-9a-fA-F]{64}$'
-    LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS012',
-            MESSAGE = format('the document %s is malformed', coalesce(to_json(left(v_bad, 200))::text, 'without a key')),
-            HINT = 'A document is an object with a key of 1 to 2000 bytes, a content_hash of 64 hexadecimal digits if any, an object as metadata, arrays as chunks and acl; acl may be {"allow": [], "deny": []} too.';
-    END IF;
-    SELECT d.value ->> 'key' INTO v_bad
-    FROM jsonb_array_elements(documents) AS d (value)
-    GROUP BY 1
-    HAVING count(*) > 1
-    LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS012',
-            MESSAGE = format('the key %s stands twice in one batch', to_json(left(v_bad, 200))),
-            HINT = 'Put the two versions in two calls.';
-    END IF;
+    PERFORM sift._check_documents(documents, v_model_id IS NOT NULL, false);
 
     v_lists := sift._document_lists(v_tenant_id, documents);
 
@@ -94,6 +64,9 @@ BEGIN
     SELECT coalesce(jsonb_agg(d.value - 'chunks' - 'text' || jsonb_build_object(
                'metadata', CASE WHEN jsonb_typeof(d.value -> 'metadata') = 'object' THEN d.value -> 'metadata' ELSE '{}'::jsonb END,
                'list', v_lists -> (d.value ->> 'key'),
+               -- Not left to the server's parser, which reads a date in the session's time zone and style.
+               'observed_at', sift._timestamp(d.value ->> 'observed_at'), 'valid_from', sift._timestamp(d.value ->> 'valid_from'),
+               'valid_to', sift._timestamp(d.value ->> 'valid_to'), 'retain_until', sift._timestamp(d.value ->> 'retain_until'),
                'length', coalesce((d.value ->> 'length')::integer, char_length(d.value ->> 'text'),
                                   (SELECT max(coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body')))
                                    FROM jsonb_array_elements(CASE WHEN jsonb_typeof(d.value -> 'chunks') = 'array' THEN d.value -> 'chunks' END) AS c (value)), 0),
@@ -294,13 +267,38 @@ BEGIN
     ORDER BY n.position;
 EXCEPTION
     -- What the tables or the types refuse is the document's fault, and the caller can isolate it.
-    WHEN data_exception OR check_violation OR not_null_violation THEN
+    WHEN data_exception OR check_violation OR not_null_violation OR program_limit_exceeded THEN
+        PERFORM sift._check_documents(documents, v_model_id IS NOT NULL, true);
         RAISE EXCEPTION USING ERRCODE = 'PS012',
             MESSAGE = format('a document of the batch cannot be stored: %s', sqlerrm),
-            HINT = 'Put the documents one by one to find it. A chunk is {body, kind, section [], page, start, end, tokens, embedding [], entities []}.';
+            HINT = CASE WHEN jsonb_array_length(documents) > 1 THEN 'Put the documents one by one to find it. ' ELSE '' END
+                || 'The comment of this function lists the members of a document and of a chunk, and their types.';
 END
 $$;
 COMMENT ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) IS
-    'Stores a batch of documents (JSON array of {key, title, text or chunks, metadata, acl, …}), each wholly or not at all; a document whose content_hash is known is left alone. Returns one row per document: created, replaced, updated or unchanged.';
+    'Stores a batch of documents, a JSON array of objects, each wholly or not at all; a document whose content_hash is known is left alone. Returns one row per document: created, replaced, updated or unchanged.
+
+Members of a document; null is the same as leaving one out, and another name is an error:
+- key: string of 1 to 2,000 bytes, required; the stable name of the source
+- text: string, the whole text as one chunk; or chunks: array of objects, see below; not both
+- title, source_uri, source_version, language, license, classification, parser, chunker: strings
+- metadata: object, for filters and for display
+- acl: array of principals, or {"allow": [], "deny": []}; []: nobody but writers; left out: what the document has, or for a new one what the prefix of its key or the tenant gives
+- content_hash: sha256 of the source, 64 hexadecimal digits; left out: that of title, text and chunks
+- observed_at, valid_from, valid_to, retain_until: strings, an ISO 8601 date or time, in UTC where it names no offset
+- length: number of characters of the text the spans of chunks count in
+
+Members of a chunk:
+- body: string, required; the text of the chunk
+- kind: text, abstract, title, section_header, table, figure, reference or claim; left out: text
+- section: array of strings, the headings it stands under, the outermost first
+- page: number from 1
+- start, end: numbers from 0, first character and one past the last in the text of the document
+- tokens: string, tokens joined by one blank each, made by a client of the same analyzer (fingerprint is required then); left out: the database makes them
+- embedding: array of numbers, made by the model the call names
+- embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
+- entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity
+
+What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with \u0000 or a lone \ud800 fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
 REVOKE ALL ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) TO sift_owner, sift_writer;

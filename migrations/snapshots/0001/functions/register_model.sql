@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION sift.register_model(
     dimensions      integer,
     revision        text DEFAULT '',
     metric          text DEFAULT 'cosine',
-    "precision"     text DEFAULT NULL,
+    vector_type     text DEFAULT NULL,
     query_prefix    text DEFAULT '',
     document_prefix text DEFAULT '',
     lexical_weight  double precision DEFAULT 1::double precision,
@@ -17,18 +17,20 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_schema    name := sift._vector_schema();
-    v_precision text := coalesce("precision", CASE WHEN dimensions <= 2000 THEN 'vector' ELSE 'halfvec' END);
+    v_precision text := coalesce(vector_type, CASE WHEN dimensions <= 2000 THEN 'vector' ELSE 'halfvec' END);
     v_model_id  integer;
     v_existing  record;
     v_different text;
     v_partition text;
 BEGIN
     IF model IS NULL OR model = '' OR octet_length(model) > 200 OR model ~ '[[:cntrl:]]' THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a model needs a name of 1 to 200 bytes without control characters';
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a model needs a name of 1 to 200 bytes without control characters',
+            HINT = 'The name of the model, such as intfloat/multilingual-e5-small, does well.';
     END IF;
     IF dimensions IS NULL OR dimensions < 1 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('a model has at least 1 dimension, not %s', coalesce(dimensions::text, 'NULL'));
+            MESSAGE = format('a model has at least 1 dimension, not %s', coalesce(dimensions::text, 'NULL')),
+            HINT = 'dimensions is the length of the vectors the model makes.';
     END IF;
     IF dimensions > 4000 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
@@ -37,22 +39,24 @@ BEGIN
                    'and normalize them again before they are stored and searched with.';
     END IF;
     IF v_precision NOT IN ('vector', 'halfvec') THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('precision must be vector or halfvec, not %s', to_json(left(v_precision, 200)));
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('vector_type must be vector or halfvec, not %s', to_json(left(v_precision, 200))),
+            HINT = 'Leave it out: vector up to 2000 dimensions, halfvec above.';
     END IF;
     IF v_precision = 'vector' AND dimensions > 2000 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('%s dimensions cannot be indexed as vector, which takes up to 2000', dimensions),
-            HINT = 'Use precision => ''halfvec'', which takes up to 4000.';
+            HINT = 'Use vector_type => ''halfvec'', which takes up to 4000, or leave it out.';
     END IF;
     IF metric IS NULL OR metric NOT IN ('cosine', 'ip', 'l2') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('metric must be cosine, ip or l2, not %s', coalesce(to_json(left(metric, 200))::text, 'NULL'));
+            MESSAGE = format('metric must be cosine, ip or l2, not %s', coalesce(to_json(left(metric, 200))::text, 'NULL')),
+            HINT = 'Leave it out for cosine, which is right for most models of text.';
     END IF;
-    IF lexical_weight IS NULL OR NOT (lexical_weight >= 0::double precision AND lexical_weight < 'Infinity'::double precision)
-       OR dense_weight IS NULL OR NOT (dense_weight >= 0::double precision AND dense_weight < 'Infinity'::double precision) THEN
+    IF NOT sift._are_weights(ARRAY[lexical_weight, dense_weight]) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('weights must be finite and not negative, not %s and %s',
-                             coalesce(lexical_weight::text, 'NULL'), coalesce(dense_weight::text, 'NULL'));
+            MESSAGE = format('weights must each be 0 or between 1e-100 and 1e100, and not both 0; not %s and %s',
+                             coalesce(lexical_weight::text, 'NULL'), coalesce(dense_weight::text, 'NULL')),
+            HINT = 'Leave them out for 1 and 1.';
     END IF;
 
     SELECT m.* INTO v_existing FROM sift.embedding_models AS m WHERE m.name = register_model.model;
@@ -72,7 +76,7 @@ BEGIN
         FROM (VALUES (1, 'revision', v_existing.revision, coalesce(revision, '')),
                      (2, 'dimensions', v_existing.dimensions::text, dimensions::text),
                      (3, 'metric', v_existing.metric, metric),
-                     (4, 'precision', v_existing.precision, coalesce("precision", v_existing.precision)),
+                     (4, 'vector_type', v_existing.precision, coalesce(vector_type, v_existing.precision)),
                      (5, 'query_prefix', v_existing.query_prefix, coalesce(query_prefix, '')),
                      (6, 'document_prefix', v_existing.document_prefix, coalesce(document_prefix, '')),
                      (7, 'lexical_weight', v_existing.lexical_weight::text, lexical_weight::text),

@@ -10,7 +10,8 @@ DECLARE
     v_prefix    text := key_prefix;
 BEGIN
     IF num_nonnulls(v_keys, v_prefix) > 1 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'keys and key_prefix exclude each other';
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'keys and key_prefix exclude each other',
+            HINT = 'Pass one of them, or neither for everything.';
     END IF;
     IF v_keys IS NULL THEN
         RETURN QUERY

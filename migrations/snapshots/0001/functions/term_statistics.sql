@@ -17,7 +17,7 @@ BEGIN
     SELECT q.term, f.df, v_chunks, v_length, v_tenant.k1, v_tenant.b
     FROM (SELECT u.term, min(u.position) AS position
           FROM unnest(term_statistics.terms) WITH ORDINALITY AS u (term, position)
-          WHERE u.term IS NOT NULL
+          WHERE u.term <> ''
           GROUP BY u.term) AS q
     CROSS JOIN LATERAL (
         SELECT coalesce(sum(s.df), 0)::bigint AS df

@@ -23,7 +23,8 @@ BEGIN
     END IF;
     SELECT m.name, m.dimensions, m.metric, m.precision INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL')),
+            HINT = 'sift.list_models() lists those there are.';
     END IF;
     IF coalesce(cardinality(embeddings), 0) <> cardinality(chunk_ids)
        OR (hashes IS NOT NULL AND cardinality(hashes) <> cardinality(chunk_ids)) THEN
@@ -31,6 +32,12 @@ BEGIN
             MESSAGE = format('there are %s chunks, %s vectors and %s hashes', cardinality(chunk_ids),
                              coalesce(cardinality(embeddings), 0), coalesce(cardinality(hashes), 0)),
             HINT = 'Pass one vector (or NULL) and one hash for each chunk.';
+    END IF;
+    SELECT octet_length(h.hash) INTO v_bad FROM unnest(hashes) AS h (hash) WHERE octet_length(h.hash) <> 32 LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('a hash has %s bytes instead of the 32 of a sha256', v_bad),
+            HINT = 'Pass the sha256 of each text that was embedded, or leave hashes out.';
     END IF;
     v_column := CASE v_model.precision WHEN 'halfvec' THEN 'half_embedding' ELSE 'embedding' END;
 

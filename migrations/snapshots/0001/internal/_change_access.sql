@@ -49,7 +49,8 @@ BEGIN
             HINT = 'Pass keys, or key_prefix, and not both. For the tenant''s default use sift.set_default_access, or on_default => true.';
     END IF;
     IF octet_length(v_prefix) > 2000 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a key prefix has at most 2000 bytes';
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a key prefix has at most 2000 bytes',
+            HINT = 'No key is longer, so no document could begin with it.';
     END IF;
     IF keys IS NOT NULL THEN
         PERFORM FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = 0 FOR NO KEY UPDATE;

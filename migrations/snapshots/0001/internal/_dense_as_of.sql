@@ -17,7 +17,8 @@ BEGIN
     END IF;
     SELECT m.dimensions, m.metric, m.precision INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL')),
+            HINT = 'sift.list_models() lists those there are.';
     END IF;
     v_type := format('%I.%s(%s)', v_schema, v_model.precision, v_model.dimensions);
     -- The function that sift._dense_leg uses, so that the bits are the same.

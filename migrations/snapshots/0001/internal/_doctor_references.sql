@@ -53,7 +53,7 @@ BEGIN
     RETURN QUERY
     SELECT 'orphans'::text, 'error'::text, 'default access list'::text,
            format('the default of the tenant is access list %s, which does not exist', t.default_access_list_id),
-           format('SELECT sift.set_default_access(%L, NULL)', tenant), false
+           v_remedy, true
     FROM sift.tenants AS t
     WHERE t.tenant_id = v_tenant_id AND t.default_access_list_id <> 0
       AND NOT EXISTS (SELECT FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = t.default_access_list_id);

@@ -43,7 +43,8 @@ BEGIN
     )
     SELECT 'owners'::text, 'error'::text, o.name,
            format('the %s belongs to %s, the schema to %s', lower(o.kind), pg_get_userbyid(o.owner), pg_get_userbyid(v_owner)),
-           format('ALTER %s %s OWNER TO %I', o.kind, o.name, pg_get_userbyid(v_owner)), true
+           -- Not by itself: what somebody else made or had in hand must not come to run with the owner's rights unseen.
+           format('ALTER %s %s OWNER TO %I, if you know how it came to that', o.kind, o.name, pg_get_userbyid(v_owner)), false
     FROM objects AS o
     WHERE o.owner <> v_owner
     UNION ALL

@@ -122,6 +122,12 @@ BEGIN
     WHERE x.found
     ORDER BY x.finding;
 
+    IF NOT EXISTS (SELECT FROM sift.secrets AS s) THEN
+        RETURN QUERY SELECT 'secret'::text, 'error'::text, 'sift.secrets'::text,
+            'the key is missing by which functions know who calls, as after a restore without data: nobody is let in'::text,
+            'SELECT sift.renew_secret()'::text, false;
+    END IF;
+
     -- Rows that no tenant owns. The first column of each key is the tenant, so that each tenant costs one step in the index.
     v_tenants := ARRAY(SELECT t.tenant_id FROM sift.tenants AS t);
     FOR v_table IN

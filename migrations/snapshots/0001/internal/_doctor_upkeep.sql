@@ -102,6 +102,17 @@ BEGIN
     LIMIT 20;
 
     RETURN QUERY
+    SELECT 'role_mappings'::text, 'warning'::text, format('role %s', quote_ident(p.role_name)),
+           CASE WHEN r.oid IS NULL THEN 'principals are mapped to the role, which does not exist'
+                ELSE 'principals were mapped to another role of this name, as before a restore or a DROP ROLE: the mapping does not hold' END,
+           CASE WHEN r.oid IS NULL THEN format('SELECT sift.map_role(%L, %L, NULL)', tenant, p.role_name)
+                ELSE format('SELECT * FROM sift.remap_roles(%L), if the role is the same person''s', tenant) END, false
+    FROM (SELECT DISTINCT m.role_name, m.role_id FROM sift.role_principals AS m WHERE m.tenant_id = v_tenant_id) AS p
+    LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = p.role_name
+    WHERE r.oid IS DISTINCT FROM p.role_id
+    ORDER BY p.role_name;
+
+    RETURN QUERY
     SELECT 'dead_letters'::text, 'warning'::text, 'dead letters'::text,
            format('%s sources could not be ingested, the last at %s', count(*),
                   to_char(max(l.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI" UTC"')),

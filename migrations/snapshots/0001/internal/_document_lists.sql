@@ -2,7 +2,8 @@
 -- rule, else of the tenant. Lists are made where they are missing.
 --
 -- The lists stay what they are until the transaction ends. They are locked in one order, before any document is:
---   list 0, lightly      no prefix's and no tenant's list changes (sift._change_access holds it FOR UPDATE to do that)
+--   list 0, lightly      no prefix's and no tenant's list changes (sift._change_access locks it FOR UPDATE, and updates it, to do that: a
+--                        transaction with one snapshot that is older fails here)
 --   the lists, shared    none of them is edited in place; one that was while this waited is not taken, but made anew
 CREATE OR REPLACE FUNCTION sift._document_lists(tenant_id integer, documents jsonb) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -16,12 +17,7 @@ DECLARE
     v_made      jsonb := '{}'::jsonb;
     v_lists     jsonb := '{}'::jsonb;
 BEGIN
-    IF current_setting('transaction_isolation') LIKE 'read %' THEN
-        PERFORM FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = 0 FOR KEY SHARE;
-    ELSE
-        -- With one snapshot for the whole transaction, a rule changed since must fail it: only this mode notices that the row was updated.
-        PERFORM FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = 0 FOR SHARE;
-    END IF;
+    PERFORM FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = 0 FOR KEY SHARE;
     SELECT coalesce(jsonb_object_agg(d.value ->> 'key', coalesce(
                (SELECT r.access_list_id FROM sift.access_rules AS r
                 WHERE r.tenant_id = v_tenant_id AND starts_with(d.value ->> 'key', r.key_prefix)

@@ -50,7 +50,8 @@ BEGIN
                 ORDER BY m.position);
             IF cardinality(metadata_path) > 16 THEN
                 RAISE EXCEPTION USING ERRCODE = 'PS004',
-                    MESSAGE = format('filter field "%s" has %s steps; the limit is 16', v_name, cardinality(metadata_path));
+                    MESSAGE = format('filter field "%s" has %s steps; the limit is 16', v_name, cardinality(metadata_path)),
+            HINT = 'Keep what is filtered by nearer to the top of the metadata.';
             END IF;
         ELSE
             v_near := sift._nearest_name(field, CASE WHEN left(field, 1) = '$' THEN ARRAY['$and', '$or', '$not', '$nor'] ELSE c_fields END);

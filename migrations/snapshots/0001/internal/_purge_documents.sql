@@ -19,9 +19,6 @@ DECLARE
     v_all_keys  text[];
     v_chunk_ids bigint[];
     v_blank     bigint[];
-    v_tokens    text[];
-    v_packed    bigint[];
-    v_known     bigint[];
     v_block_no  bigint;
 BEGIN
     v_live := ARRAY(
@@ -52,43 +49,22 @@ BEGIN
         UNION
         SELECT c.chunk_id FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = ANY (v_live));
 
-    PERFORM FROM sift.unpacked_chunks AS u
-    WHERE u.tenant_id = v_tenant_id AND u.chunk_id = ANY (v_chunk_ids)
-    ORDER BY u.chunk_id
-    FOR UPDATE;
-    PERFORM sift._lock_blocks(v_tenant_id, v_chunk_ids);
+    PERFORM sift._lock_postings(v_tenant_id, v_chunk_ids);
 
     -- What is there becomes history first, in which everything that goes is alike.
     IF cardinality(v_live) > 0 THEN
         PERFORM sift._remove_documents(v_tenant_id, v_live, false, true);
     END IF;
-    SELECT coalesce(array_agg(h.chunk_id), '{}'::bigint[]), coalesce(array_agg(h.tokens), '{}'::text[]) INTO v_known, v_tokens
-    FROM sift.chunk_history AS h
-    WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids) AND h.doc_length > 0;
-    -- The losses of these chunks stand in term_stats, and are taken back where their block does not count them any more.
-    v_packed := sift._remove_packed(v_tenant_id, v_known, v_tokens);
-    INSERT INTO sift.term_stats AS s (tenant_id, term, df, max_tf, min_doc_length)
-    SELECT v_tenant_id, t.term, count(DISTINCT t.id), 0, 2147483647
-    FROM (SELECT i.id, string_to_table(i.tokens, ' ') AS term
-          FROM unnest(v_known, v_tokens) AS i (id, tokens)
-          WHERE i.id IN (SELECT p.id FROM unnest(v_packed) AS p (id))) AS t
-    GROUP BY t.term
-    ORDER BY t.term;
-    -- Rows that a packing which was rolled back had kept from their remover.
-    DELETE FROM sift.chunk_terms AS w
-    WHERE w.tenant_id = v_tenant_id
-      AND w.term IN (SELECT string_to_table(i.tokens, ' ') FROM unnest(v_known, v_tokens) AS i (id, tokens))
-      AND w.chunk_id IN (SELECT i.id FROM unnest(v_known) AS i (id));
-    DELETE FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id AND u.chunk_id = ANY (v_known);
+    PERFORM sift._remove_superseded(v_tenant_id, v_ids);
     -- Packed postings of chunks whose terms nobody knows any more: their blocks are written anew.
-    v_blank := ARRAY(SELECT i.id FROM unnest(v_chunk_ids) AS i (id) WHERE i.id NOT IN (SELECT k.id FROM unnest(v_known) AS k (id)));
+    v_blank := ARRAY(
+        SELECT i.id FROM unnest(v_chunk_ids) AS i (id)
+        WHERE NOT EXISTS (SELECT FROM sift.chunk_history AS h WHERE h.tenant_id = v_tenant_id AND h.chunk_id = i.id));
     FOREACH v_block_no IN ARRAY sift._lock_blocks(v_tenant_id, v_blank) LOOP
         PERFORM sift._merge_blocks(v_tenant_id, ARRAY[v_block_no]);
     END LOOP;
     DELETE FROM sift.chunk_history AS h WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids);
     DELETE FROM sift.document_sources AS o WHERE o.tenant_id = v_tenant_id AND o.document_id = ANY (v_ids);
-    PERFORM sift._forget_terms(v_tenant_id, ARRAY(
-        SELECT DISTINCT string_to_table(i.tokens, ' ') FROM unnest(v_known, v_tokens) AS i (id, tokens)));
 
     DELETE FROM sift.dead_letters AS l
     WHERE l.tenant_id = v_tenant_id AND (l.key = ANY (v_all_keys) OR (l.key IS NULL AND l.source_uri = ANY (v_uris)));

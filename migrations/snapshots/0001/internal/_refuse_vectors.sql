@@ -13,8 +13,12 @@ BEGIN
     FOR v_i IN 1 .. cardinality(chunk_ids) LOOP
         CONTINUE WHEN embeddings[v_i] IS NULL;
         BEGIN
-            v_numbers := translate(embeddings[v_i], '[]', '{}')::real[];
-            v_problem := sift._vector_problem(model_id, v_numbers);
+            IF embeddings[v_i] ~ '["{}]' OR embeddings[v_i] !~ '^\s*\[[^][]*\]\s*$' THEN
+                v_problem := 'is not a list of numbers like [0.1,0.2], but something that begins with ' || left(embeddings[v_i], 20);
+            ELSE
+                v_numbers := translate(embeddings[v_i], '[]', '{}')::real[];
+                v_problem := sift._vector_problem(model_id, v_numbers);
+            END IF;
         EXCEPTION WHEN data_exception THEN
             v_problem := format('is not a list of numbers like [0.1,0.2] in single precision (%s)', SQLERRM);
         END;
@@ -29,7 +33,8 @@ BEGIN
                 HINT = 'A chunk may be stored without a vector: leave it out, or pass NULL.';
         END IF;
     END LOOP;
-    RAISE EXCEPTION USING ERRCODE = 'PS005', MESSAGE = format('a vector cannot be stored: %s', reason);
+    RAISE EXCEPTION USING ERRCODE = 'PS005', MESSAGE = format('a vector cannot be stored: %s', reason),
+            HINT = 'Vectors are written like [0.1,0.2], as many numbers as the model has dimensions; sift.list_models() shows it.';
 END
 $$;
 COMMENT ON FUNCTION sift._refuse_vectors(integer, integer, bigint[], text[], text) IS 'Raises PS005 naming the first vector of a batch that cannot be stored, and why.';

@@ -34,6 +34,7 @@ BEGIN
         JOIN sift.embedding_models AS n ON n.model_id = u.model_id
         OFFSET 0) AS m
     WHERE h.tenant_id = v_tenant_id AND h.document_id = i.id AND h.current_to IS NULL;
+    PERFORM sift._remove_signatures(v_tenant_id, document_ids);
     IF v_chunk_ids IS NULL THEN
         RETURN;
     END IF;

@@ -56,7 +56,10 @@ BEGIN
                        coalesce(min((u.posting >> 8) & 32767) FILTER (WHERE u.posting & 255 >= 2), 32767) AS min_length_2,
                        coalesce(min((u.posting >> 8) & 32767) FILTER (WHERE u.posting & 255 >= 3), 32767) AS min_length_3,
                        coalesce(min((u.posting >> 8) & 32767) FILTER (WHERE u.posting & 255 >= 5), 32767) AS min_length_5,
-                       array_agg(u.posting ORDER BY u.position) FILTER (WHERE u.posting >> 23 IN (SELECT unnest(v_ids))) AS postings
+                       -- those of deleted chunks may stay, those of chunks that the block does not list may not
+                       array_agg(u.posting ORDER BY u.position) FILTER (
+                           WHERE u.posting >> 23 IN (SELECT unnest(v_ids))
+                              OR u.posting >> 23 NOT IN (SELECT unnest(v_block.chunk_ids))) AS postings
                 FROM unnest(b.postings) WITH ORDINALITY AS u (posting, position)) AS l
             WHERE b.tenant_id = v_tenant_id AND b.block_no = v_block_no
         )

@@ -50,6 +50,13 @@ BEGIN
         RETURN QUERY SELECT 'posting_blocks'::text, format('%s rows of blocks that no chunk belongs to are gone', v_rows);
     END IF;
 
+    UPDATE sift.tenants AS t SET default_access_list_id = 0
+    WHERE t.tenant_id = v_tenant_id AND t.default_access_list_id <> 0
+      AND NOT EXISTS (SELECT FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = t.default_access_list_id);
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    IF v_rows > 0 THEN
+        RETURN QUERY SELECT 'default access list'::text, 'new documents are visible to nobody but writers now: set the default access anew'::text;
+    END IF;
     UPDATE sift.documents AS d SET access_list_id = 0
     WHERE d.tenant_id = v_tenant_id AND d.access_list_id <> 0
       AND NOT EXISTS (SELECT FROM sift.access_lists AS a WHERE a.tenant_id = v_tenant_id AND a.access_list_id = d.access_list_id);

@@ -5,8 +5,10 @@
 --     Methods, SIGIR 2009.
 --
 -- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, k. Where
--- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again.
+-- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again. A depth that
+-- is given is a hard limit: what lies beyond it is not looked at, and there may be fewer than k rows.
 --
+-- collapse_clusters: of documents that are near-duplicates of each other, the one with the best hit stays (sift._leaders).
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
 CREATE OR REPLACE FUNCTION sift._search(
     caller          oid,
@@ -26,7 +28,8 @@ CREATE OR REPLACE FUNCTION sift._search(
     collapse        boolean,
     min_score       double precision,
     max_distance    double precision,
-    as_of           timestamptz
+    as_of           timestamptz,
+    collapse_clusters boolean DEFAULT false
 )
 RETURNS TABLE (
     rank             integer,
@@ -91,6 +94,7 @@ DECLARE
     v_max_distance double precision := max_distance;
     v_cap          integer := coalesce(per_document, 2147483647);
     v_collapse     boolean := coalesce(collapse, false);
+    v_clusters     boolean := coalesce(collapse_clusters, false);
     v_as_of        timestamptz := as_of;
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
@@ -103,7 +107,8 @@ BEGIN
     END IF;
     IF mode IS NULL OR mode NOT IN ('hybrid', 'lexical', 'dense') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('mode must be hybrid, lexical or dense, not %s', coalesce(to_json(left(mode, 100))::text, 'NULL'));
+            MESSAGE = format('mode must be hybrid, lexical or dense, not %s', coalesce(to_json(left(mode, 100))::text, 'NULL')),
+            HINT = 'Leave it out for hybrid, which uses what there is of both.';
     END IF;
     IF depth IS NOT NULL AND (depth < v_k OR depth > v_max_depth) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
@@ -116,10 +121,12 @@ BEGIN
     END IF;
     v_rrf_k := coalesce(rrf_k, v_tenant.rrf_k);
     IF NOT (v_rrf_k >= 0::double precision AND v_rrf_k <= 1e100::double precision) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite, not negative and at most 1e100, not %s', v_rrf_k);
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite, not negative and at most 1e100, not %s', v_rrf_k),
+            HINT = 'Leave it out for the tenant''s, which is 60 unless somebody changed it.';
     END IF;
     IF v_min_score = 'NaN'::double precision OR v_max_distance = 'NaN'::double precision THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN';
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'min_score and max_distance must be numbers, not NaN',
+            HINT = 'Leave them out for no floor.';
     END IF;
 
     v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
@@ -127,11 +134,7 @@ BEGIN
     v_weights := coalesce(weights, ARRAY[
         coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
         coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
-    -- Weights that are neither 0 nor out of all proportion: a quotient too small for a double is an error to PostgreSQL, not 0.
-    IF array_ndims(v_weights) IS DISTINCT FROM 1 OR cardinality(v_weights) <> 2
-       OR NOT coalesce((v_weights[1] = 0::double precision OR v_weights[1] BETWEEN 1e-100::double precision AND 1e100::double precision)
-                       AND (v_weights[2] = 0::double precision OR v_weights[2] BETWEEN 1e-100::double precision AND 1e100::double precision)
-                       AND v_weights[1] + v_weights[2] > 0::double precision, false) THEN
+    IF NOT sift._are_weights(v_weights) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('weights must be two finite numbers, lexical and dense, each 0 or between 1e-100 and 1e100, and not both zero; not %s', v_weights),
             HINT = 'For example weights => ''{1, 0.5}''.';
@@ -141,9 +144,7 @@ BEGIN
     IF mode <> 'dense' THEN
         v_terms := coalesce(sift._query_terms(v_tenant.analyzer, query), '{}'::text[]);
     END IF;
-    IF mode = 'lexical' THEN
-        v_vector := NULL;
-    ELSIF v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
+    IF mode <> 'lexical' AND v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
         -- What others asked is told by legs, and by what follows here, to those alone who may see something of the tenant.
         IF cardinality(v_lists) = 0 THEN
             RETURN;
@@ -160,15 +161,24 @@ BEGIN
         END IF;
         PERFORM sift._check_vector(v_model.model_id, v_vector);
     END IF;
+    IF mode = 'lexical' THEN
+        v_vector := NULL;
+    END IF;
     v_lexical := cardinality(v_terms) > 0 AND (mode = 'lexical' OR v_weights[1] > 0::double precision);
     v_dense := v_vector IS NOT NULL AND (mode = 'dense' OR v_weights[2] > 0::double precision);
     IF NOT v_lexical AND NOT v_dense THEN
         RAISE EXCEPTION USING ERRCODE = 'PS003',
-            MESSAGE = CASE mode
-                WHEN 'lexical' THEN 'the query holds no searchable term'
-                WHEN 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
+            MESSAGE = CASE
+                WHEN mode = 'lexical' THEN 'the query holds no searchable term'
+                WHEN mode = 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
+                WHEN cardinality(v_terms) > 0 THEN 'nothing to search for: the weight of the lexical leg is 0, and there is no query vector'
+                WHEN v_vector IS NOT NULL THEN 'nothing to search for: the query holds no searchable term, and the weight of the dense leg is 0'
                 ELSE 'nothing to search for: the query holds no searchable term, and there is no query vector' END,
             HINT = 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.';
+    END IF;
+    IF v_as_of IS NOT NULL AND v_clusters THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'collapse_clusters does not go with as_of',
+            HINT = 'Near-duplicates are known of current texts only; collapse alone works for the past too.';
     END IF;
     IF v_as_of IS NOT NULL AND NOT v_tenant.keep_history THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
@@ -182,10 +192,14 @@ BEGIN
 
     v_depth := coalesce(depth, CASE
         WHEN v_lexical AND v_dense THEN greatest(v_tenant.depth, v_k)
-        WHEN v_collapse OR v_cap < v_k THEN least(2 * v_k + 10, v_max_depth)
+        WHEN v_collapse OR v_clusters OR v_cap < v_k THEN least(2 * v_k + 10, v_max_depth)
         ELSE v_k END);
     LOOP
-        IF v_lexical AND v_as_of IS NOT NULL THEN
+        IF v_lexical AND v_tenant.statistics = 'visible' THEN
+            SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
+            FROM sift._lexical_visible(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b, v_as_of)
+                 WITH ORDINALITY AS l (chunk_id, score, position);
+        ELSIF v_lexical AND v_as_of IS NOT NULL THEN
             SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
             FROM sift._lexical_as_of(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b, v_as_of)
                  WITH ORDINALITY AS l (chunk_id, score, position);
@@ -232,13 +246,33 @@ BEGIN
                 WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
                 OFFSET 0) AS c
         ),
+        -- Which documents give way to a better one that they nearly repeat; by pairs of these visible ones, never by a cluster.
+        led AS (
+            SELECT l.document_id, l.leader_id
+            FROM (SELECT array_agg(b.document_id ORDER BY b.score DESC, b.chunk_id) AS ids
+                  FROM (SELECT DISTINCT ON (o.document_id) o.document_id, o.score, o.chunk_id FROM located AS o
+                        WHERE v_clusters AND o.copy = 1
+                        ORDER BY o.document_id, o.score DESC, o.chunk_id) AS b) AS r
+            CROSS JOIN LATERAL sift._leaders(v_tenant_id, r.ids) AS l
+            WHERE v_clusters
+        ),
+        yielded AS (
+            SELECT l.leader_id, sum(1 + o.duplicates) AS duplicates
+            FROM led AS l
+            JOIN located AS o ON o.document_id = l.document_id AND o.copy = 1
+            GROUP BY l.leader_id
+        ),
         capped AS (
             SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.score DESC, o.chunk_id) AS of_document
             FROM located AS o
-            WHERE o.copy = 1
+            WHERE o.copy = 1 AND NOT EXISTS (SELECT FROM led AS l WHERE l.document_id = o.document_id)
         ),
         page AS (
-            SELECT p.* FROM capped AS p
+            SELECT p.chunk_id, p.document_id, p.score, p.lexical_rank, p.lexical_score, p.dense_rank, p.distance,
+                   -- Those of other documents are told with the best hit of the one that stands for them.
+                   p.duplicates + CASE WHEN p.of_document = 1 THEN coalesce(y.duplicates, 0) ELSE 0 END AS duplicates
+            FROM capped AS p
+            LEFT JOIN yielded AS y ON y.leader_id = p.document_id
             WHERE p.of_document <= v_cap
             ORDER BY p.score DESC, p.chunk_id
             LIMIT v_k
@@ -298,7 +332,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) TO sift_owner, sift_writer, sift_app, sift_reader;

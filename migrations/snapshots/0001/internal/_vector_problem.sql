@@ -10,7 +10,8 @@ DECLARE
 BEGIN
     SELECT m.name, m.dimensions, m.metric, m.precision INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL'));
+        RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL')),
+            HINT = 'sift.list_models() lists those there are.';
     END IF;
     IF embedding IS NULL THEN
         RETURN 'is missing';
