@@ -13,9 +13,11 @@ from pgsift_cli import (
     delete,
     doctor,
     documents,
+    duplicates,
     embed_queries,
     evaluate,
     groups,
+    history,
     ingest,
     models,
     query_terms,
@@ -54,13 +56,14 @@ app = typer.Typer(
     epilog="\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items()),
 )
 
-for module in (ingest, search, query_terms, delete, documents, stats, embed_queries, evaluate):
+for module in (ingest, search, query_terms, delete, history, documents, stats, embed_queries, evaluate):
     module.register(app)
 doctor.register(app)
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(acl.app, name="acl")
 app.add_typer(groups.app, name="groups")
 app.add_typer(models.app, name="models")
+app.add_typer(duplicates.app, name="duplicates")
 app.add_typer(db_commands.app, name="db")
 app.add_typer(server_commands.app, name="server")
 

@@ -87,6 +87,22 @@ def search(
         float | None,
         typer.Option("--max-distance", metavar="X", help="Leave out dense matches that are further away."),
     ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of",
+            metavar="TIME",
+            help="Search what was stored at that time, e.g. 2024-05-31 or 2024-05-31T16:30:00+02:00 (UTC "
+            "without an offset), with today's permissions.",
+        ),
+    ] = None,
+    collapse_clusters: Annotated[
+        bool,
+        typer.Option(
+            "--collapse-clusters",
+            help="Of near-duplicates, show the document with the best hit only; see pgsift duplicates.",
+        ),
+    ] = False,
     remember: Annotated[
         bool,
         typer.Option(
@@ -110,6 +126,7 @@ def search(
       pgsift search "sick pay" --as user:1042 --as group:hr -k 3
       pgsift search "pump" --filter "metadata.year >= 2020 AND kind = 'table'"
       pgsift search "pump" --mode lexical --json
+      pgsift search "sick pay" --as-of 2024-05-31
     """
     from pgsift.embed import reads
 
@@ -131,6 +148,8 @@ def search(
             rrf_k=rrf_k,
             min_score=min_score,
             max_distance=max_distance,
+            as_of=as_of,
+            collapse_clusters=collapse_clusters,
         )
         if remember and model is not None and (mode is Mode.dense or reads(model, query)):
             store.cache_query_embedding(session.tenant, query, embedder=model)

@@ -8,7 +8,9 @@ harm.
 
 from __future__ import annotations
 
+import datetime
 import json
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Generic, TypeVar
@@ -20,17 +22,24 @@ from pgsift.models import (
     AccessCheck,
     AccessEntry,
     AccessResult,
+    AuditFinding,
     ChunkText,
+    ClusterMember,
     DeadLetter,
     DeleteResult,
     DocumentInfo,
+    DocumentSource,
     DocumentState,
+    DocumentText,
+    DocumentVersion,
     Finding,
     FoldResult,
     Hit,
     Member,
     Model,
+    NearDuplicate,
     PackResult,
+    PurgeResult,
     PutResult,
     QueryTerm,
     Record,
@@ -96,6 +105,23 @@ def names(values: Iterable[str] | None, what: str) -> list[str] | None:
             f"{what} must be a list of strings, not {type(values).__name__}", hint=f"Write [{values!r}]."
         )
     return [checked_name(value, f"a value of {what}") for value in values]
+
+
+def moment(value: datetime.datetime | str | None, what: str) -> datetime.datetime | None:
+    """A point in time; in ISO 8601 where it is a text. Without an offset it is taken as UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise InvalidArgument(
+                f"{what} must be a time, not {value!r}",
+                hint='Write "2024-05-31", "2024-05-31T16:30:00Z" or "2024-05-31T16:30:00+02:00".',
+            ) from None
+    if value is not None and not isinstance(value, datetime.datetime):
+        raise InvalidArgument(f"{what} must be a time, not {type(value).__name__}")
+    if value is not None and value.tzinfo is None:
+        return value.replace(tzinfo=datetime.UTC)
+    return value
 
 
 def integer(value: int | None, name: str) -> int | None:
@@ -184,6 +210,17 @@ def drop_tenant(tenant: str) -> Call[bool]:
 def list_tenants() -> Call[Tenant]:
     """The tenants."""
     return _call("list_tenants", Tenant, Tenant)
+
+
+def set_tenant(tenant: str, options: Mapping[str, Any]) -> Call[None]:
+    """Changes options of a tenant."""
+    return _call(
+        "set_tenant",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        options=("jsonb", json_text(dict(options))),
+    )
 
 
 def set_default_access(
@@ -354,7 +391,9 @@ def put_documents(
     )
 
 
-def delete_documents(tenant: str, keys: Iterable[str], reason: str | None) -> Call[DeleteResult]:
+def delete_documents(
+    tenant: str, keys: Iterable[str], reason: str | None, purge: bool = False
+) -> Call[DeleteResult]:
     """Deletes documents."""
     return _call(
         "delete_documents",
@@ -363,6 +402,93 @@ def delete_documents(tenant: str, keys: Iterable[str], reason: str | None) -> Ca
         tenant=("text", name(tenant, "tenant")),
         keys=("text[]", names(keys, "keys")),
         reason=("text", text(reason)),
+        purge=("boolean", bool(purge)),
+    )
+
+
+def purge_documents(tenant: str, keys: Iterable[str], reason: str | None) -> Call[PurgeResult]:
+    """Deletes documents with their history."""
+    return _call(
+        "purge_documents",
+        PurgeResult,
+        PurgeResult,
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        reason=("text", text(reason)),
+    )
+
+
+def audit_deletion(tenant: str, key: str) -> Call[AuditFinding]:
+    """What is left of a deleted document."""
+    return _call(
+        "audit_deletion",
+        AuditFinding,
+        AuditFinding,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+    )
+
+
+def document_at(
+    tenant: str, key: str, at: datetime.datetime | str | None, principals: Iterable[str] | None
+) -> Call[DocumentText]:
+    """A document as it was."""
+    return _call(
+        "document_at",
+        DocumentText,
+        DocumentText,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        at=("timestamptz", moment(at, "at")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
+def document_history(tenant: str, key: str, principals: Iterable[str] | None) -> Call[DocumentVersion]:
+    """The versions of a document."""
+    return _call(
+        "document_history",
+        DocumentVersion,
+        DocumentVersion,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
+def put_sources(tenant: str, sources: Sequence[tuple[str, str, bytes]]) -> Call[int]:
+    """Keeps the bytes of documents: key, media type and content of each."""
+    return _call(
+        "put_sources",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", [key for key, _, _ in sources]),
+        media_types=("text[]", [media_type for _, media_type, _ in sources]),
+        contents=("bytea[]", [zlib.compress(content) for _, _, content in sources]),
+        lengths=("bigint[]", [len(content) for _, _, content in sources]),
+        compression=("text", "zlib"),
+    )
+
+
+def document_source(
+    tenant: str, key: str, at: datetime.datetime | str | None, principals: Iterable[str] | None
+) -> Call[DocumentSource]:
+    """The bytes a document was made of."""
+    return _call(
+        "document_source",
+        '"version", "media_type", "compression", "content"',
+        _source,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        at=("timestamptz", moment(at, "at")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
+def _source(version: int, media_type: str, compression: str, content: bytes) -> DocumentSource:
+    return DocumentSource(
+        version, media_type, zlib.decompress(content) if compression == "zlib" else bytes(content)
     )
 
 
@@ -506,6 +632,82 @@ def vector_schema() -> Call[str]:
     )
 
 
+# Near-duplicates
+
+
+def start_signatures(tenant: str, threshold: float, scheme: str) -> Call[tuple[int, int]]:
+    """Begins a search for near-duplicates: how many documents there are, and how many lack a signature."""
+    return _call(
+        "start_signatures",
+        "documents, pending",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        threshold=("double precision", number(threshold, "threshold")),
+        scheme=("text", scheme),
+    )
+
+
+def documents_without_signature(tenant: str, k: int, after: int) -> Call[tuple[int, int, list[str]]]:
+    """The next documents that lack a signature: number, version and tokens."""
+    return _call(
+        "documents_without_signature",
+        "document_id, version, tokens",
+        lambda document_id, version, tokens: (document_id, version, tokens.split(" ") if tokens else []),
+        tenant=("text", name(tenant, "tenant")),
+        k=("integer", integer(k, "k")),
+        after=("bigint", after),
+    )
+
+
+def put_signatures(
+    tenant: str, scheme: str, signatures: Sequence[Mapping[str, Any]]
+) -> Call[tuple[int, int, int]]:
+    """Stores signatures and compares: numbers of documents, of pairs compared, of pairs that resemble each
+    other."""
+    return _call(
+        "put_signatures",
+        "stored, compared, resembling",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        scheme=("text", scheme),
+        signatures=("jsonb", json.dumps(signatures)),
+    )
+
+
+def cluster_documents(tenant: str) -> Call[tuple[int, int, int, int, int]]:
+    """Puts near-duplicates into clusters: numbers of clusters, copies, revisions, syndicated, changed."""
+    return _call(
+        "cluster_documents",
+        "clusters, copies, revisions, syndicated, changed",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+    )
+
+
+def list_clusters(tenant: str, k: int, after: int) -> Call[ClusterMember]:
+    """The members of the next clusters."""
+    return _call(
+        "list_clusters",
+        ClusterMember,
+        ClusterMember,
+        tenant=("text", name(tenant, "tenant")),
+        k=("integer", integer(k, "k")),
+        after=("bigint", after),
+    )
+
+
+def near_duplicates(tenant: str, key: str, principals: Iterable[str] | None) -> Call[NearDuplicate]:
+    """Visible documents that have nearly the text of a visible one."""
+    return _call(
+        "near_duplicates",
+        NearDuplicate,
+        NearDuplicate,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
 # Models and vectors
 
 
@@ -555,7 +757,9 @@ def known_embeddings(tenant: str, model: str, hashes: Sequence[bytes]) -> Call[t
     )
 
 
-def chunks_without_embedding(tenant: str, model: str | None, k: int, after: int) -> Call[ChunkText]:
+def chunks_without_embedding(
+    tenant: str, model: str | None, k: int, after: int, remote: bool = False
+) -> Call[ChunkText]:
     """The next chunks that lack a vector."""
     return _call(
         "chunks_without_embedding",
@@ -565,6 +769,7 @@ def chunks_without_embedding(tenant: str, model: str | None, k: int, after: int)
         model=("text", name(model, "model")),
         k=("integer", integer(k, "k")),
         after=("bigint", after),
+        remote=("boolean", remote),
     )
 
 
@@ -632,6 +837,8 @@ def search(
     collapse: bool,
     min_score: float | None,
     max_distance: float | None,
+    as_of: datetime.datetime | str | None = None,
+    collapse_clusters: bool = False,
 ) -> Call[Hit]:
     """Hybrid search."""
     if weights is not None:
@@ -661,6 +868,8 @@ def search(
         collapse=("boolean", bool(collapse)),
         min_score=("double precision", number(min_score, "min_score")),
         max_distance=("double precision", number(max_distance, "max_distance")),
+        as_of=("timestamptz", moment(as_of, "as_of")),
+        collapse_clusters=("boolean", bool(collapse_clusters)),
     )
 
 
@@ -674,6 +883,7 @@ def lexical_search(
     per_document: int | None,
     collapse: bool,
     min_score: float | None,
+    as_of: datetime.datetime | str | None = None,
 ) -> Call[Hit]:
     """Exact BM25 alone."""
     return _call(
@@ -688,6 +898,7 @@ def lexical_search(
         per_document=("integer", integer(per_document, "per_document")),
         collapse=("boolean", bool(collapse)),
         min_score=("double precision", number(min_score, "min_score")),
+        as_of=("timestamptz", moment(as_of, "as_of")),
     )
 
 
@@ -702,6 +913,7 @@ def dense_search(
     per_document: int | None,
     collapse: bool,
     max_distance: float | None,
+    as_of: datetime.datetime | str | None = None,
 ) -> Call[Hit]:
     """Nearest vectors alone."""
     return _call(
@@ -717,4 +929,5 @@ def dense_search(
         per_document=("integer", integer(per_document, "per_document")),
         collapse=("boolean", bool(collapse)),
         max_distance=("double precision", number(max_distance, "max_distance")),
+        as_of=("timestamptz", moment(as_of, "as_of")),
     )

@@ -22,14 +22,14 @@ from pgsift.errors import InvalidArgument, MissingExtra
 
 #: Tokens in a shingle.
 SHINGLE = 5
-#: Texts of fewer tokens are near-duplicates of nothing but their copies: one word more or less is another text.
+#: Texts of fewer tokens are near-duplicates of their copies alone: a word more or less is another text.
 MIN_TOKENS = 20
 #: Values in a signature, at most.
 PERMUTATIONS = 128
 #: How likely two texts just at the threshold are to become candidates, at least.
 RECALL = 0.995
 _SEED = 1
-_SAMPLE = "the same signature in every process and on every platform".split()
+_SAMPLE = ("the", "same", "signature", "in", "every", "process", "and", "on", "every", "platform")
 
 
 def shingles(tokens: Sequence[str]) -> set[str]:
@@ -108,6 +108,11 @@ def signature(document_id: int, version: int, tokens: Sequence[str], made_by: Sc
         "shingles": size,
         "bands": bands,
     }
+
+
+def signatures(documents: Iterable[tuple[int, int, Sequence[str]]], made_by: Scheme) -> list[dict[str, Any]]:
+    """:func:`signature` of several documents: number, version and tokens of each."""
+    return [signature(document_id, version, tokens, made_by) for document_id, version, tokens in documents]
 
 
 def _signature(of: set[str], size: int) -> bytes:

@@ -83,9 +83,11 @@ class Document(Record):
     source_version: str | None = None
     language: str | None = None
     license: str | None = None
+    classification: str | None = None
     observed_at: datetime.datetime | str | None = None
     valid_from: datetime.datetime | str | None = None
     valid_to: datetime.datetime | str | None = None
+    retain_until: datetime.datetime | str | None = None
     chunks: Sequence[Chunk] | None = None
 
 
@@ -195,6 +197,10 @@ class Tenant(Record):
     index_title: str
     default_principals: Sequence[str] | None
     model: str | None
+    keep_history: bool
+    remote_classifications: Sequence[str] | None
+    remote_retained: bool
+    statistics: str
     created_at: datetime.datetime
 
 
@@ -215,6 +221,86 @@ class DeleteResult(Record):
 
     key: str
     deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeResult(Record):
+    """Whether there was anything of this key to purge: a document, or the history of one."""
+
+    key: str
+    purged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText(Record):
+    """A document as it was: put together from its chunks, so that the spans of hits hold in ``text``; what
+    lay between chunks is blank. ``text`` is ``None`` where its chunks were not kept. ``current_to`` is
+    ``None`` while it is current."""
+
+    title: str | None
+    version: int
+    text: str | None
+    metadata: Mapping[str, Any]
+    source_uri: str | None
+    source_version: str | None
+    content_hash: str | None
+    current_from: datetime.datetime
+    current_to: datetime.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVersion(Record):
+    """What held of a document from ``current_from`` to ``current_to``; ``event`` says how it came: created,
+    replaced (a new text), updated (something else about the same text), deleted or purged.
+    ``content_hash`` is hexadecimal. ``run_id``, ``changed_by`` and ``reason`` are told to applications and
+    writers only."""
+
+    version: int
+    revision: int
+    event: str
+    current_from: datetime.datetime
+    current_to: datetime.datetime | None
+    title: str | None
+    source_uri: str | None
+    source_version: str | None
+    metadata: Mapping[str, Any] | None
+    content_hash: str | None
+    length: int | None
+    parser: str | None
+    chunker: str | None
+    analyzer_fingerprint: str | None
+    models: Sequence[str] | None
+    language: str | None
+    license: str | None
+    classification: str | None
+    observed_at: datetime.datetime | None
+    valid_from: datetime.datetime | None
+    valid_to: datetime.datetime | None
+    retain_until: datetime.datetime | None
+    run_id: int | None
+    changed_by: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding(Record):
+    """How much of a deleted document was found in one place. ``kind`` is ``search`` (a search could still
+    draw from it), ``history`` (kept until a purge), ``record`` (the tombstone) or ``copy`` (the same text
+    under other keys, which ``note`` names)."""
+
+    place: str
+    kind: str
+    found: int
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSource(Record):
+    """The bytes a version was made of."""
+
+    version: int
+    media_type: str
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +347,57 @@ class Member(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class NearDuplicate(Record):
+    """A visible document that has the text of another (``relation`` is ``copy``), or nearly: another state
+    of the same source (``revision``), or the text of another source (``syndicated``). ``similarity`` is the
+    Jaccard similarity of their runs of five tokens."""
+
+    other_key: str
+    title: str | None
+    source_uri: str | None
+    observed_at: datetime.datetime
+    version: int
+    relation: Literal["copy", "revision", "syndicated"]
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMember(Record):
+    """A document in a cluster of near-duplicates. ``cluster_id`` is the ``document_id`` of its
+    representative, which has no ``relation``; the others have theirs, and their similarity, to it."""
+
+    cluster_id: int
+    document_id: int
+    key: str
+    title: str | None
+    source_uri: str | None
+    observed_at: datetime.datetime
+    representative: bool
+    relation: Literal["copy", "revision", "syndicated"] | None
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicatesReport(Record):
+    """What a search for near-duplicates did (``signed`` documents were new or changed, ``compared`` pairs of
+    texts shared a band, ``resembling`` of them reach the threshold), and what there is now: ``clusters``,
+    and their members beside the representatives by relation. ``changed`` counts documents whose place in a
+    cluster changed."""
+
+    threshold: float
+    documents: int
+    signed: int
+    compared: int
+    resembling: int
+    clusters: int
+    copies: int
+    revisions: int
+    syndicated: int
+    changed: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentState(Record):
     """What is stored of a document: ``content_hash`` in hexadecimal, chunks, and chunks without a vector of
     the model."""
@@ -286,8 +423,10 @@ class DocumentInfo(Record):
     source_version: str | None
     language: str | None
     license: str | None
+    classification: str | None
     metadata: Mapping[str, Any]
     observed_at: datetime.datetime
+    retain_until: datetime.datetime | None
     updated_at: datetime.datetime
     visible_to: Sequence[str] | None
 
@@ -354,8 +493,10 @@ class IngestReport(Record):
     first 100 of them), ``deleted`` (gone from a synchronized folder), ``empty`` (stored without a chunk).
     ``skipped`` counts files left alone, by reason: ``hidden``, ``symlink``, or the extension. ``chunks``
     and ``tokens`` are those of created and replaced documents. ``terms_cut`` counts tokens cut at 256
-    bytes, ``characters_cleaned`` characters PostgreSQL cannot hold. Of the vectors needed,
-    ``vectors_computed`` were computed, ``vectors_reused`` known.
+    bytes, ``characters_cleaned`` characters and numbers PostgreSQL cannot hold, which were replaced. Of the
+    vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known. ``withheld``
+    documents were stored without vectors, since the tenant keeps their texts from a remote embedder;
+    ``withheld_keys`` are the first 100.
     """
 
     tenant: str
@@ -374,6 +515,8 @@ class IngestReport(Record):
     characters_cleaned: int = 0
     vectors_computed: int = 0
     vectors_reused: int = 0
+    withheld: int = 0
+    withheld_keys: Sequence[str] = ()
     bytes: int = 0
     seconds: float = 0.0
     failures: Sequence[Failure] = ()

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import datetime
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -35,12 +37,18 @@ from pgsift.models import (
     AccessCheck,
     AccessEntry,
     AccessResult,
+    AuditFinding,
+    ClusterMember,
     DeadLetter,
     DeleteResult,
     DoctorReport,
     Document,
     DocumentInfo,
+    DocumentSource,
     DocumentState,
+    DocumentText,
+    DocumentVersion,
+    DuplicatesReport,
     Finding,
     FoldResult,
     Hit,
@@ -48,8 +56,10 @@ from pgsift.models import (
     Member,
     Mended,
     Model,
+    NearDuplicate,
     PackResult,
     Progress,
+    PurgeResult,
     PutResult,
     QueryTerm,
     RepairResult,
@@ -293,6 +303,16 @@ class AsyncStore:
         """Remove a tenant and all that is its own; false when there is none of this name."""
         return await self._one(_calls.drop_tenant(tenant))
 
+    async def set_tenant(self, tenant: str, **options: Any) -> None:
+        """Change options of a tenant, those named alone.
+
+        ``keep_history``: whether superseded and deleted versions are kept. ``remote_classifications``:
+        classifications of documents whose text may be sent to a remote embedder; ``None`` for all documents.
+        ``remote_retained``: whether the text of documents with a ``retain_until`` may. ``statistics``: whose N,
+        df and avgdl score a search, ``tenant`` or ``visible`` (those of the chunks the caller may see; slower).
+        """
+        await self._one(_calls.set_tenant(tenant, options))
+
     async def set_default_access(
         self, tenant: str, principals: Iterable[str] | None, *, denied: Iterable[str] | None = None
     ) -> None:
@@ -334,10 +354,12 @@ class AsyncStore:
         embedder: Embedder | None = None,
         model: str | None = None,
         acl: Iterable[str] | None = None,
+        classification: str | None = None,
         prefix: str = "",
         format: str | None = None,
         key: str | None = None,
         sync: bool = False,
+        keep_source: bool = False,
         chunk_size: int = DEFAULT_TARGET,
         progress: Callable[[Progress], None] | None = None,
     ) -> IngestReport:
@@ -351,14 +373,29 @@ class AsyncStore:
         ``acl`` is for documents that bring no access list. ``prefix`` is put before every key. ``format``
         (``text``, ``markdown``, ``html``, ``jsonl``) overrides what the extension says and tells what
         standard input is; ``key`` names the document read there. With ``sync`` documents whose file was
-        under one of the folders and is gone are deleted. ``chunk_size`` is the target size of a chunk in
+        under one of the folders and is gone are deleted. With ``keep_source`` the bytes of what is parsed are
+        kept, compressed, and :meth:`document_source` gives them back. ``classification`` is for documents
+        that bring none; the tenant's options say which may be sent to a remote embedder, and the others are
+        stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
         units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
         """
         ingest = AsyncIngest(
-            self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size
+            self,
+            tenant,
+            embedder=embedder or self.embedder,
+            model=model,
+            chunk_size=chunk_size,
+            keep_source=keep_source,
         )
         return await ingest.run(
-            sources, acl=acl, prefix=prefix, format=format, key=key, sync=sync, progress=progress
+            sources,
+            acl=acl,
+            classification=classification,
+            prefix=prefix,
+            format=format,
+            key=key,
+            sync=sync,
+            progress=progress,
         )
 
     async def embed_missing(
@@ -372,9 +409,52 @@ class AsyncStore:
         their number."""
         return await AsyncIngest(self, tenant, embedder=embedder or self.embedder).embed_missing(progress)
 
-    async def delete(self, tenant: str, keys: Iterable[str], reason: str | None = None) -> list[DeleteResult]:
-        """Delete documents by key, in one transaction; tombstones with the reason stay."""
-        return await self._all(_calls.delete_documents(tenant, keys, reason))
+    async def delete(
+        self, tenant: str, keys: Iterable[str], reason: str | None = None, *, purge: bool = False
+    ) -> list[DeleteResult]:
+        """Delete documents by key, in one transaction; tombstones with the reason stay, and, where the tenant
+        keeps it, the history. With ``purge`` that goes too, as :meth:`purge` does it."""
+        return await self._all(_calls.delete_documents(tenant, keys, reason, purge))
+
+    async def purge(self, tenant: str, keys: Iterable[str], reason: str | None = None) -> list[PurgeResult]:
+        """Delete documents, also those deleted earlier, with everything kept of them; a hash of the key, who,
+        when and why stay."""
+        return await self._all(_calls.purge_documents(tenant, keys, reason))
+
+    async def audit_deletion(self, tenant: str, key: str) -> list[AuditFinding]:
+        """What is left of a deleted document, place by place."""
+        return await self._all(_calls.audit_deletion(tenant, key))
+
+    async def document_at(
+        self,
+        tenant: str,
+        key: str,
+        at: datetime.datetime | str | None = None,
+        *,
+        principals: Iterable[str] | None = None,
+    ) -> DocumentText | None:
+        """A document as it was at a time (``None``: as it is), for today's permissions; ``None`` where it was
+        not there or the principals may not see it. A time without an offset is UTC."""
+        return next(iter(await self._all(_calls.document_at(tenant, key, at, principals))), None)
+
+    async def document_history(
+        self, tenant: str, key: str, *, principals: Iterable[str] | None = None
+    ) -> list[DocumentVersion]:
+        """The versions of a document and its tombstones, oldest first. A writer who passes no principals sees
+        those of every document."""
+        return await self._all(_calls.document_history(tenant, key, principals))
+
+    async def document_source(
+        self,
+        tenant: str,
+        key: str,
+        at: datetime.datetime | str | None = None,
+        *,
+        principals: Iterable[str] | None = None,
+    ) -> DocumentSource | None:
+        """The bytes a document was made of, where the ingest was told to keep them; else as
+        :meth:`document_at`."""
+        return next(iter(await self._all(_calls.document_source(tenant, key, at, principals))), None)
 
     async def set_access(
         self,
@@ -597,6 +677,59 @@ class AsyncStore:
             complaints.append(diagnostic or str(error))
         return Mended(action.check_name, action.object, action.text, "; ".join(complaints) or None)
 
+    # Near-duplicates
+
+    async def find_duplicates(
+        self,
+        tenant: str,
+        *,
+        threshold: float = 0.8,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> DuplicatesReport:
+        """Look for near-duplicates among the documents of a tenant, and put them into clusters.
+
+        Only what is new or was changed since the last run is looked at, unless ``threshold`` is another: the
+        Jaccard similarity of two texts' runs of five tokens from which on they are near-duplicates. The
+        result is that of a run from the beginning. Batches of 200 documents are a transaction each, unless
+        the connection is the caller's; interrupted, it goes on where it was. ``progress`` is called with
+        ``"sign"`` or ``"cluster"``, the documents done and those to be done. Needs the extra ``dedup``.
+        """
+        from pgsift import duplicates
+
+        began = time.perf_counter()
+        made_by = await run_in_thread(duplicates.scheme, threshold)
+        documents, pending = await self._one(_calls.start_signatures(tenant, threshold, made_by.name))
+        signed = compared = resembling = last = 0
+        while True:
+            if progress is not None:
+                progress("sign", signed, pending)
+            batch = await self._all(_calls.documents_without_signature(tenant, 200, last))
+            if not batch:
+                break
+            last = batch[-1][0]
+            signatures = await run_in_thread(duplicates.signatures, batch, made_by)
+            counts = await self._one(_calls.put_signatures(tenant, made_by.name, signatures))
+            signed, compared, resembling = signed + counts[0], compared + counts[1], resembling + counts[2]
+        if progress is not None:
+            progress("cluster", signed, pending)
+        clusters, copies, revisions, syndicated, changed = await self._one(_calls.cluster_documents(tenant))
+        return DuplicatesReport(
+            threshold, documents, signed, compared, resembling, clusters, copies, revisions, syndicated,
+            changed, time.perf_counter() - began,
+        )  # fmt: skip
+
+    async def near_duplicates(
+        self, tenant: str, key: str, *, principals: Iterable[str] | None = None
+    ) -> list[NearDuplicate]:
+        """The documents the principals may see that have the text of this one, or nearly, as of the last
+        :meth:`find_duplicates`; none for a key they may not see."""
+        return await self._all(_calls.near_duplicates(tenant, key, principals))
+
+    async def clusters(self, tenant: str, *, k: int = 100, after: int = 0) -> list[ClusterMember]:
+        """The members of ``k`` clusters of near-duplicates, whoever may see them, each representative first;
+        the next page begins ``after`` the last ``cluster_id`` of this one."""
+        return await self._all(_calls.list_clusters(tenant, k, after))
+
     # Models
 
     async def models(self) -> list[Model]:
@@ -676,6 +809,8 @@ class AsyncStore:
         collapse: bool = True,
         min_score: float | None = None,
         max_distance: float | None = None,
+        as_of: datetime.datetime | str | None = None,
+        collapse_clusters: bool = False,
         report_terms: bool = False,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
@@ -687,7 +822,10 @@ class AsyncStore:
         >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder (where its
         model reads the query's script), else taken from the database's cache; without one the text alone is
         searched, and ``warnings`` say so. With ``report_terms``, or where nothing was found, the warnings
-        also name the words that were left out of the query, at the price of a second call.
+        also name the words that were left out of the query, at the price of a second call. ``as_of`` searches
+        what was stored at that time (UTC, unless it says otherwise), for today's permissions.
+        With ``collapse_clusters``, of documents that are near-duplicates (:meth:`find_duplicates`) the one
+        with the best hit stays.
         """
         chosen = embedder or self.embedder
         unread = mode == "hybrid" and bool(query) and not reads(chosen, query or "")
@@ -717,6 +855,8 @@ class AsyncStore:
             collapse=collapse,
             min_score=min_score,
             max_distance=max_distance,
+            as_of=as_of,
+            collapse_clusters=collapse_clusters,
         )
         return await self._search(call, tenant, query, mode, report_terms, unread)
 
@@ -731,6 +871,7 @@ class AsyncStore:
         per_document: int | None = None,
         collapse: bool = False,
         min_score: float | None = None,
+        as_of: datetime.datetime | str | None = None,
         report_terms: bool = False,
     ) -> SearchResult:
         """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
@@ -743,6 +884,7 @@ class AsyncStore:
             per_document=per_document,
             collapse=collapse,
             min_score=min_score,
+            as_of=as_of,
         )
         return await self._search(call, tenant, query, "lexical", report_terms)
 
@@ -760,6 +902,7 @@ class AsyncStore:
         per_document: int | None = None,
         collapse: bool = False,
         max_distance: float | None = None,
+        as_of: datetime.datetime | str | None = None,
     ) -> SearchResult:
         """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the
         distance negated."""
@@ -777,6 +920,7 @@ class AsyncStore:
             per_document=per_document,
             collapse=collapse,
             max_distance=max_distance,
+            as_of=as_of,
         )
         return await self._search(call, tenant, query, "dense", False)
 
