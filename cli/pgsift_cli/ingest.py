@@ -32,6 +32,14 @@ def ingest(
             "default.",
         ),
     ] = None,
+    classification: Annotated[
+        str | None,
+        typer.Option(
+            "--classification",
+            metavar="NAME",
+            help="How confidential the documents are that do not say it themselves, e.g. internal.",
+        ),
+    ] = None,
     embedder: Annotated[
         str,
         typer.Option(
@@ -54,6 +62,9 @@ def ingest(
         str | None,
         typer.Option("--key", metavar="KEY", help="Key of the document on standard input. Default: stdin."),
     ] = None,
+    keep_source: Annotated[
+        bool, typer.Option("--keep-source", help="Keep the bytes of the documents too, compressed.")
+    ] = False,
     sync: Annotated[
         bool, typer.Option("--sync", help="Also delete documents whose file is gone from the folders given.")
     ] = False,
@@ -84,6 +95,8 @@ def ingest(
                 embedder=model,
                 progress=progress,
                 acl=acl,
+            classification=classification,
+            keep_source=keep_source,
                 prefix=prefix,
                 format=format,
                 key=key,
@@ -98,6 +111,10 @@ def ingest(
         session.out.document(report)
     else:
         session.out.report(report)
+    if report.withheld:
+        session.out.remark(
+            f"{report.withheld:,} documents were kept from the remote embedder and have no vectors"
+        )
     if report.failed:
         session.out.remark(f"{report.failed:,} sources failed; list them with: pgsift dead-letters")
         raise typer.Exit(SOME_FAILED)

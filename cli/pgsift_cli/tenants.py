@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +21,13 @@ Principals = Annotated[
     list[str] | None,
     typer.Option("--principal", metavar="PRINCIPAL", help="e.g. public or group:staff; repeat for several."),
 ]
+
+
+class Statistics(StrEnum):
+    """Whose N, df and avgdl score a search."""
+
+    TENANT = "tenant"
+    VISIBLE = "visible"
 
 
 def list_(session: Session) -> None:
@@ -104,6 +112,78 @@ def create(
         session.out.line(f"tenant {safe(name)}")
 
 
+def set_(
+    session: Session,
+    name: Name,
+    history: Annotated[
+        bool | None,
+        typer.Option(
+            "--history/--no-history", help="Whether superseded and deleted versions are kept from now on."
+        ),
+    ] = None,
+    remote_classification: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--remote-classification",
+            metavar="NAME",
+            help="Only documents of this classification may be sent to a remote embedder; repeat for "
+            "several.",
+        ),
+    ] = None,
+    remote_any: Annotated[
+        bool, typer.Option("--remote-any", help="Documents of any classification, or none, may be sent.")
+    ] = False,
+    remote_retained: Annotated[
+        bool | None,
+        typer.Option(
+            "--remote-retained/--no-remote-retained",
+            help="Whether documents that are to be kept until a date may be sent to a remote embedder.",
+        ),
+    ] = None,
+    statistics: Annotated[
+        Statistics | None,
+        typer.Option(
+            "--statistics",
+            help="Whose term statistics score a search: the tenant's, or those of what the caller may see. The "
+            "latter tell nobody of hidden documents, and are slower.",
+        ),
+    ] = None,
+) -> None:
+    """Change options of a tenant, those named alone.
+
+    \b
+    Examples:
+      pgsift tenants set acme --no-history
+      pgsift tenants set acme --remote-classification public --no-remote-retained
+      pgsift tenants set acme --statistics visible
+    """
+    if remote_any and remote_classification:
+        raise typer.BadParameter("--remote-any and --remote-classification exclude each other")
+    options: dict[str, Any] = {}
+    if history is not None:
+        options["keep_history"] = history
+    if remote_classification or remote_any:
+        options["remote_classifications"] = remote_classification or None
+    if remote_retained is not None:
+        options["remote_retained"] = remote_retained
+    if statistics is not None:
+        options["statistics"] = statistics.value
+    with session.store() as store:
+        store.set_tenant(name, **options)
+        found = store.tenant(name)
+    if session.json:
+        session.out.document(found)
+    else:
+        names = found.remote_classifications
+        allowed = "any classification" if names is None else ", ".join(map(safe, names)) or "nothing"
+        session.out.line(
+            f"tenant {safe(name)}: history {'kept' if found.keep_history else 'not kept'}; "
+            f"to a remote embedder {allowed}"
+            f"{'' if found.remote_retained else ', nothing with a date to be kept until'}"
+            f"; statistics of {'the tenant' if found.statistics == 'tenant' else 'what is visible'}"
+        )
+
+
 def drop(
     session: Session,
     name: Name,
@@ -145,5 +225,6 @@ def default_access(session: Session, name: Name, principal: Principals = None) -
 
 command(app, "list", tenant=False)(list_)
 command(app, "create", tenant=False)(create)
+command(app, "set", tenant=False)(set_)
 command(app, "drop", tenant=False)(drop)
 command(app, "default-access", tenant=False)(default_access)

@@ -63,8 +63,10 @@ class Ingest:
         embedder: Embedder | None = None,
         model: str | None = None,
         chunk_size: int | None = None,
+        keep_source: bool = False,
     ) -> None:
         self.store = store
+        self.keep_source = keep_source
         self.tenant = tenant
         self.embedder = embedder
         self.model = embedder.name if embedder is not None else model
@@ -94,6 +96,7 @@ class Ingest:
         given: Source | Iterable[Source],
         *,
         acl: Iterable[str] | None,
+        classification: str | None = None,
         prefix: str,
         format: str | None,
         key: str | None,
@@ -107,6 +110,7 @@ class Ingest:
             format=format,
             key=key,
             acl=None if acl is None else checked_acl(acl),
+            classification=classification,
         )
         folders = sources.roots(given)
         if sync and not folders:
@@ -217,7 +221,9 @@ class Ingest:
         after = done = 0
         while True:
             page = self.store._all(
-                _calls.chunks_without_embedding(self.tenant, self.model, pipeline.BATCH_CHUNKS, after)
+                _calls.chunks_without_embedding(
+                    self.tenant, self.model, pipeline.BATCH_CHUNKS, after, self._remote()
+                )
             )
             if not page:
                 return done
@@ -268,7 +274,15 @@ class Ingest:
             index_title=tenant.index_title == "first",
             model=self.model,
             dimensions=dimensions,
+            keep_source=self.keep_source,
+            remote=pipeline.RemotePolicy(tenant.remote_classifications, tenant.remote_retained)
+            if self._remote()
+            else None,
         )
+
+    def _remote(self) -> bool:
+        """Whether texts leave for another machine; an embedder that does not say so keeps them here."""
+        return bool(getattr(self.embedder, "remote", False))
 
     def _register(self, embedder: Embedder) -> None:
         for known in self.store.models():
@@ -307,6 +321,8 @@ class Ingest:
             "prefix": options.prefix,
             "format": options.format,
             "acl": options.acl,
+            "classification": options.classification,
+            "keep_source": self.keep_source,
             "sync": sync,
         }
 
@@ -456,7 +472,16 @@ class Ingest:
             model=self.model,
             run_id=self.run_id,
         )
-        return _execute(connection, call)
+        results: list[PutResult] = _execute(connection, call)
+        by_key = {document.key: document.source for document in batch.documents}
+        kept = [
+            (result.key, *source)
+            for result in results
+            if result.status in ("created", "replaced") and (source := by_key.get(result.key)) is not None
+        ]
+        if kept:
+            _execute(connection, _calls.put_sources(self.tenant, kept))
+        return results
 
     def _bury(self) -> None:
         """Write the failures noted so far to the dead letters."""

@@ -62,8 +62,10 @@ class AsyncIngest:
         embedder: Embedder | None = None,
         model: str | None = None,
         chunk_size: int | None = None,
+        keep_source: bool = False,
     ) -> None:
         self.store = store
+        self.keep_source = keep_source
         self.tenant = tenant
         self.embedder = embedder
         self.model = embedder.name if embedder is not None else model
@@ -93,6 +95,7 @@ class AsyncIngest:
         given: Source | Iterable[Source],
         *,
         acl: Iterable[str] | None,
+        classification: str | None = None,
         prefix: str,
         format: str | None,
         key: str | None,
@@ -106,6 +109,7 @@ class AsyncIngest:
             format=format,
             key=key,
             acl=None if acl is None else checked_acl(acl),
+            classification=classification,
         )
         folders = sources.roots(given)
         if sync and not folders:
@@ -216,7 +220,9 @@ class AsyncIngest:
         after = done = 0
         while True:
             page = await self.store._all(
-                _calls.chunks_without_embedding(self.tenant, self.model, pipeline.BATCH_CHUNKS, after)
+                _calls.chunks_without_embedding(
+                    self.tenant, self.model, pipeline.BATCH_CHUNKS, after, self._remote()
+                )
             )
             if not page:
                 return done
@@ -267,7 +273,15 @@ class AsyncIngest:
             index_title=tenant.index_title == "first",
             model=self.model,
             dimensions=dimensions,
+            keep_source=self.keep_source,
+            remote=pipeline.RemotePolicy(tenant.remote_classifications, tenant.remote_retained)
+            if self._remote()
+            else None,
         )
+
+    def _remote(self) -> bool:
+        """Whether texts leave for another machine; an embedder that does not say so keeps them here."""
+        return bool(getattr(self.embedder, "remote", False))
 
     async def _register(self, embedder: Embedder) -> None:
         for known in await self.store.models():
@@ -306,6 +320,8 @@ class AsyncIngest:
             "prefix": options.prefix,
             "format": options.format,
             "acl": options.acl,
+            "classification": options.classification,
+            "keep_source": self.keep_source,
             "sync": sync,
         }
 
@@ -455,7 +471,16 @@ class AsyncIngest:
             model=self.model,
             run_id=self.run_id,
         )
-        return await _execute(connection, call)
+        results: list[PutResult] = await _execute(connection, call)
+        by_key = {document.key: document.source for document in batch.documents}
+        kept = [
+            (result.key, *source)
+            for result in results
+            if result.status in ("created", "replaced") and (source := by_key.get(result.key)) is not None
+        ]
+        if kept:
+            await _execute(connection, _calls.put_sources(self.tenant, kept))
+        return results
 
     async def _bury(self) -> None:
         """Write the failures noted so far to the dead letters."""

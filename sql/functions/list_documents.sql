@@ -16,8 +16,10 @@ RETURNS TABLE (
     source_version text,
     language       text,
     license        text,
+    classification text,
     metadata       jsonb,
     observed_at    timestamptz,
+    retain_until   timestamptz,
     updated_at     timestamptz,
     visible_to     text[]
 )
@@ -25,8 +27,8 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
-    SELECT r.key, r.title, r.version, r.chunks, r.length, r.source_uri, r.source_version, r.language, r.license, r.metadata,
-           r.observed_at, r.updated_at, r.visible_to
+    SELECT r.key, r.title, r.version, r.chunks, r.length, r.source_uri, r.source_version, r.language, r.license, r.classification,
+           r.metadata, r.observed_at, r.retain_until, r.updated_at, r.visible_to
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._list_documents(c.role_id, c.proof, list_documents.tenant, list_documents.principals, list_documents.key_prefix, list_documents.k, list_documents.after) AS r;
 END

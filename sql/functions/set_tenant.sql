@@ -5,12 +5,13 @@
 --   keep_history            whether superseded and deleted versions are kept from now on, for searches of the past; what was kept stays
 --   remote_classifications  classifications whose documents may be sent to a remote embedder; null: all documents may
 --   remote_retained         whether documents with a retain_until may be sent to one
+--   statistics              whose N, df and avgdl score a search: "tenant", or "visible", those of the chunks the caller may see, slower
 CREATE OR REPLACE FUNCTION sift.set_tenant(tenant text, options jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
-    v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained'];
+    v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained', 'statistics'];
     v_option    record;
 BEGIN
     IF options IS NULL OR jsonb_typeof(options) <> 'object' THEN
@@ -30,6 +31,12 @@ BEGIN
             SET remote_classifications = CASE WHEN jsonb_typeof(v_option.value) = 'array'
                 THEN ARRAY(SELECT DISTINCT e.value FROM jsonb_array_elements_text(v_option.value) AS e (value) ORDER BY e.value) END
             WHERE t.tenant_id = v_tenant_id;
+        ELSIF v_option.name = 'statistics' THEN
+            IF v_option.value NOT IN ('"tenant"'::jsonb, '"visible"'::jsonb) THEN
+                RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'statistics must be "tenant" or "visible"',
+                    HINT = 'tenant: scores rest on all chunks of the tenant; visible: on those the caller may see, which is slower.';
+            END IF;
+            UPDATE sift.tenants AS t SET statistics = v_option.value #>> '{}' WHERE t.tenant_id = v_tenant_id;
         ELSIF jsonb_typeof(v_option.value) <> 'boolean' THEN
             RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('%s must be true or false', v_option.name),
             HINT = format('Write {"%s": true} or {"%s": false}.', v_option.name, v_option.name);
@@ -43,6 +50,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.set_tenant(text, jsonb) IS
-    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained.';
+    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics.';
 REVOKE ALL ON FUNCTION sift.set_tenant(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.set_tenant(text, jsonb) TO sift_owner, sift_writer;

@@ -18,8 +18,10 @@ RETURNS TABLE (
     source_version text,
     language       text,
     license        text,
+    classification text,
     metadata       jsonb,
     observed_at    timestamptz,
+    retain_until   timestamptz,
     updated_at     timestamptz,
     visible_to     text[]
 )
@@ -35,8 +37,8 @@ BEGIN
             HINT = 'k is the number of documents wanted at most; 100 is the default.';
     END IF;
     RETURN QUERY
-    SELECT d.key, d.title, d.version, n.chunks, d.length, d.source_uri, d.source_version, d.language, d.license, d.metadata,
-           d.observed_at, d.updated_at, CASE WHEN v_trusted THEN a.principals END
+    SELECT d.key, d.title, d.version, n.chunks, d.length, d.source_uri, d.source_version, d.language, d.license, d.classification,
+           d.metadata, d.observed_at, d.retain_until, d.updated_at, CASE WHEN v_trusted THEN a.principals END
     FROM (
         SELECT e.* FROM sift.documents AS e
         WHERE e.tenant_id = v_tenant_id AND e.access_list_id = ANY (v_lists)

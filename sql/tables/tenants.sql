@@ -20,6 +20,7 @@ CREATE TABLE sift.tenants (
     keep_history           boolean NOT NULL DEFAULT true,
     remote_classifications text[],
     remote_retained        boolean NOT NULL DEFAULT true,
+    statistics             text NOT NULL DEFAULT 'tenant',
     created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
     CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT tenants_name_key UNIQUE (name),
@@ -30,7 +31,8 @@ CREATE TABLE sift.tenants (
     CONSTRAINT tenants_lexical_weight_check CHECK (lexical_weight >= 0::double precision AND lexical_weight < 'Infinity'::double precision),
     CONSTRAINT tenants_dense_weight_check CHECK (dense_weight >= 0::double precision AND dense_weight < 'Infinity'::double precision),
     CONSTRAINT tenants_depth_check CHECK (depth BETWEEN 1 AND 10000),
-    CONSTRAINT tenants_index_title_check CHECK (index_title IN ('first', 'none'))
+    CONSTRAINT tenants_index_title_check CHECK (index_title IN ('first', 'none')),
+    CONSTRAINT tenants_statistics_check CHECK (statistics IN ('tenant', 'visible'))
 );
 COMMENT ON TABLE sift.tenants IS 'The unit of isolation and of corpus statistics, with its analyzer and ranking defaults.';
 COMMENT ON COLUMN sift.tenants.analyzer_fingerprint IS 'Identifies the exact analyzer the postings were made with; a client with another is refused.';
@@ -42,5 +44,6 @@ COMMENT ON COLUMN sift.tenants.model_id IS 'The active embedding model; NULL unt
 COMMENT ON COLUMN sift.tenants.keep_history IS 'Whether superseded and deleted versions are kept, for searches of the past.';
 COMMENT ON COLUMN sift.tenants.remote_classifications IS 'Classifications of documents whose text may be sent to a remote embedder; NULL allows all, and a document without a classification is allowed only then.';
 COMMENT ON COLUMN sift.tenants.remote_retained IS 'Whether the text of documents with a retain_until may be sent to a remote embedder.';
+COMMENT ON COLUMN sift.tenants.statistics IS 'Whose N, df and avgdl score a search: tenant, or visible: those of the chunks that the caller may see.';
 REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
 ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;

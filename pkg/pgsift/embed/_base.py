@@ -53,6 +53,11 @@ class Embedder(Protocol):
     def normalized(self) -> bool: ...
     @property
     def identity(self) -> str: ...
+    @property
+    def remote(self) -> bool:
+        """Whether texts leave for another machine; documents may be kept from it
+        (:meth:`pgsift.Store.set_tenant`)."""
+        ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Vectors of documents: float32, shape ``(len(texts), dimensions)``, row i for text i.
@@ -77,6 +82,7 @@ class BaseEmbedder:
     lexical_weight: float = 1.0
     dense_weight: float = 1.0
     scripts: frozenset[str] | None = None
+    remote: bool = False
 
     def __init__(
         self,

@@ -44,8 +44,11 @@ class ApiEmbedder(BaseEmbedder):
     when given, for models that can shorten their vectors; otherwise it is what the first answer has.
 
     The server does not say which revision of a model it serves; ``revision`` lets the caller say it, and
-    changing it separates old vectors from new.
+    changing it separates old vectors from new. Texts leave this process, so ``remote`` is true, wherever the
+    server stands.
     """
+
+    remote = True
 
     def __init__(
         self,

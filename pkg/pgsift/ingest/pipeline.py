@@ -13,6 +13,7 @@ and ``observed_at``, so that a folder that was moved is not ingested anew.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import json
 import re
@@ -42,6 +43,7 @@ BATCH_CHUNKS = 2000
 BATCH_BYTES = 8 * 1024 * 1024
 #: Failures listed in a report; all of them are in the dead letters.
 REPORTED_FAILURES = 100
+_MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
 
 # Encoders are made once; json.dumps makes one for each call with options.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -62,6 +64,10 @@ class Prepared:
     cleaned: int
     source_uri: str | None
     texts: list[str] = field(default_factory=list)
+    #: Media type and bytes of the source, where they are kept.
+    source: tuple[str, builtins.bytes] | None = None
+    #: Whether the text was kept from a remote embedder.
+    withheld: bool = False
 
     def encode(self) -> str:
         """The record as JSON. Raises :class:`~pgsift.errors.InvalidDocument` when it has no JSON form."""
@@ -79,6 +85,21 @@ class Hashed:
     content_hash: str
 
 
+@dataclass(frozen=True, slots=True)
+class RemotePolicy:
+    """Which documents may be sent to a remote embedder: those with one of the ``classifications`` (``None``:
+    all), and those with a ``retain_until`` only where ``retained``."""
+
+    classifications: Sequence[str] | None
+    retained: bool
+
+    def allows(self, record: Mapping[str, Any]) -> bool:
+        """Whether a document, as ``sift.put_documents`` takes it, may be sent."""
+        if self.classifications is not None and record.get("classification") not in self.classifications:
+            return False
+        return self.retained or record.get("retain_until") is None
+
+
 class Preparer:
     """Prepares documents for one tenant. ``model`` names the model of vectors given by the caller,
     ``dimensions`` is their length where known."""
@@ -91,7 +112,11 @@ class Preparer:
         index_title: bool = True,
         model: str | None = None,
         dimensions: int | None = None,
+        keep_source: bool = False,
+        remote: RemotePolicy | None = None,
     ) -> None:
+        self.keep_source = keep_source
+        self.remote = remote
         self.analyzer = analyzer
         self.chunker = chunker
         self.index_title = index_title
@@ -107,6 +132,8 @@ class Preparer:
             document.title,
             document.language,
             document.license,
+            document.classification,
+            _when(document.retain_until),
             document.source_version,
             _when(document.valid_from),
             _when(document.valid_to),
@@ -174,6 +201,8 @@ class Preparer:
             ("observed_at", _when(document.observed_at)),
             ("valid_from", _when(document.valid_from)),
             ("valid_to", _when(document.valid_to)),
+            ("classification", document.classification),
+            ("retain_until", _when(document.retain_until)),
         ):
             if value is not None:
                 record[name], changes = clean_text(value)
@@ -183,9 +212,15 @@ class Preparer:
         prepared = Prepared(
             document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri")
         )
+        if self.keep_source and document.chunks is None:
+            source = document.text
+            content = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
+            prepared.source = (_MEDIA_TYPES[_format(document)], content)
+        prepared.withheld = embed and self.remote is not None and not self.remote.allows(record)
         if embed:
             prepared.texts = [
-                "" if "embedding" in chunk else _embedding_text(title, chunk["body"]) for chunk in chunks
+                "" if prepared.withheld or "embedding" in chunk else _embedding_text(title, chunk["body"])
+                for chunk in chunks
             ]
         return prepared
 
@@ -444,6 +479,8 @@ class Tally:
         self.failures: list[Failure] = []
         self.chunks = self.tokens = self.terms_cut = self.cleaned = 0
         self.vectors_computed = self.vectors_reused = 0
+        #: Keys of documents that were kept from a remote embedder.
+        self.withheld: list[str] = []
         self.bytes = 0
         self.stored_chunks = 0
 
@@ -482,6 +519,8 @@ class Tally:
                     self.tokens += document.tokens
                     self.terms_cut += document.terms_cut
                     self.cleaned += document.cleaned
+                    if document.withheld:
+                        self.withheld.append(document.key)
                     self.counts["empty"] += document.chunks == 0
 
     def report(self, tenant: str, run_id: int | None) -> IngestReport:
@@ -497,6 +536,8 @@ class Tally:
             characters_cleaned=self.cleaned,
             vectors_computed=self.vectors_computed,
             vectors_reused=self.vectors_reused,
+            withheld=len(self.withheld),
+            withheld_keys=tuple(self.withheld[:REPORTED_FAILURES]),
             bytes=self.bytes,
             seconds=time.monotonic() - self.started,
             failures=tuple(self.failures),

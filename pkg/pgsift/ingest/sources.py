@@ -10,7 +10,7 @@ folder may count from 1. A byte of a file name that is not UTF-8 is written ``\\
 
 A JSON line is an object with ``id`` (or ``key``, ``_id``) and ``text``, and optionally ``title``,
 ``metadata``, ``acl``, ``format``, ``source_uri``, ``source_version``, ``language``, ``license``,
-``observed_at``, ``valid_from``, ``valid_to``, ``chunks`` in the
+``classification``, ``observed_at``, ``valid_from``, ``valid_to``, ``retain_until``, ``chunks`` in the
 place of ``text``. Other members are taken into the metadata, except those whose name looks like a
 misspelt ``acl``, lest a slip publishes a document, and vectors, which belong to chunks: they are refused.
 A number that no double holds comes into the metadata as text.
@@ -83,13 +83,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How sources are read. ``format`` and ``key`` are for standard input; ``acl`` is for documents that
-    bring none."""
+    """How sources are read. ``format`` and ``key`` are for standard input; ``acl`` and ``classification``
+    are for documents that bring none."""
 
     prefix: str = ""
     format: str | None = None
     key: str | None = None
     acl: Acl | None = None
+    classification: str | None = None
     max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
@@ -263,7 +264,10 @@ def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) 
         yield Broken(key, uri, error.message)
         return
     kind = options.format or EXTENSIONS.get(suffix, "text")
-    yield Item(Document(key, content, kind, acl=options.acl, source_uri=uri), len(content), cleaned)
+    document = Document(
+        key, content, kind, acl=options.acl, classification=options.classification, source_uri=uri
+    )
+    yield Item(document, len(content), cleaned)
 
 
 def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
@@ -275,7 +279,14 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
     if len(content) > options.max_bytes:
         yield Broken(key, None, f"standard input has more than {options.max_bytes:,} bytes")
     else:
-        yield Item(Document(key, content, options.format or "text", acl=options.acl), len(content))
+        document = Document(
+            key,
+            content,
+            options.format or "text",
+            acl=options.acl,
+            classification=options.classification,
+        )
+        yield Item(document, len(content))
 
 
 def _lines(stream: IO[bytes], name: str, uri: str | None, options: Options) -> Iterator[Item | Broken]:
@@ -354,8 +365,10 @@ def _given(
             document = document_of(source, others=length is not None)
         name = checked_key(options.prefix + document.key)
         acl = document.acl if document.acl is not None else options.acl
-        if name != document.key or acl is not document.acl:
-            document = replace(document, key=name, acl=acl)
+        classification = document.classification
+        classification = options.classification if classification is None else classification
+        if (name, acl, classification) != (document.key, document.acl, document.classification):
+            document = replace(document, key=name, acl=acl, classification=classification)
         return Item(document, len(document.text) if length is None else length)
     except PgsiftError as error:
         return Broken(
