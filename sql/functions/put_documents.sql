@@ -299,6 +299,6 @@ Members of a chunk:
 - embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
 - entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity
 
-What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with \u0000 or a lone \ud800 fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
+What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with the escape of either fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
 REVOKE ALL ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) TO sift_owner, sift_writer;

@@ -414,7 +414,10 @@ def _resolve(name: str) -> tuple[str, FieldType, tuple[str, ...]]:
                 'quoted: metadata."a.b".',
             )
         if len(path) > MAX_STEPS:
-            raise _invalid(f'filter field "{_cut(name)}" has {len(path)} steps; the limit is {MAX_STEPS}')
+            raise _invalid(
+                f'filter field "{_cut(name)}" has {len(path)} steps; the limit is {MAX_STEPS}',
+                "Keep what is filtered by nearer to the top of the metadata.",
+            )
         return "metadata", "json", path
     near = nearest(name, LOGICAL_OPERATORS if name.startswith("$") else FIELDS)
     raise _invalid(
