@@ -44,7 +44,11 @@ DECLARE
     v_embeddings text[];
     v_hashes     bytea[];
 BEGIN
-    SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+    -- Held to the end: whoever drops the tenant waits for this transaction, and whoever comes after finds no tenant.
+    SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR KEY SHARE;
+    IF NOT FOUND THEN
+        v_tenant_id := sift._tenant_id(tenant);
+    END IF;
     IF fingerprint IS NOT NULL AND fingerprint <> v_tenant.analyzer_fingerprint THEN
         RAISE EXCEPTION USING ERRCODE = 'PS007',
             MESSAGE = format('the client''s analyzer has the fingerprint %s, the tenant %s was made with %s (%s)',

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import corpus
@@ -550,3 +551,34 @@ def test_the_server_goes_down_in_order(private: Private, directory: Path, pgsift
     assert server.stop(private.home)
     is_clear_on_a_terminal(process, 6)
     completes(private.start(), path, 3000)
+
+
+def test_a_tenant_is_dropped_while_it_is_written(tenant_dsn: str) -> None:
+    """Whoever comes second waits: the drop takes along what was being written, and a writer that finds the
+    tenant gone is told so, not that its documents are at fault."""
+    put = "SELECT count(*) FROM sift.put_documents('default', %s)"
+    document = (json.dumps([DOCUMENT]),)
+    with psycopg.connect(tenant_dsn) as first, psycopg.connect(tenant_dsn) as second, ThreadPoolExecutor(1) as pool:
+        first.execute(put, document)
+        dropped = pool.submit(second.execute, "SELECT sift.drop_tenant('default')")
+        wait_for(lambda: waiting(tenant_dsn))
+        first.commit()
+        assert dropped.result(30).fetchone() == (True,)
+        late = pool.submit(first.execute, put, document)
+        wait_for(lambda: waiting(tenant_dsn))
+        second.commit()
+        with pytest.raises(psycopg.Error) as caught:
+            late.result(30)
+        assert caught.value.sqlstate == "PS001"
+        first.rollback()
+        for table in ("documents", "chunks", "chunk_terms", "corpus_totals", "term_stats"):
+            assert first.execute(f"SELECT count(*) FROM sift.{table}".encode()).fetchone() == (0,)
+
+
+def waiting(dsn: str) -> bool:
+    """Whether some session of the database waits for a lock."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        row = conn.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ).fetchone()
+    return row != (0,)

@@ -44,7 +44,11 @@ DECLARE
     v_embeddings text[];
     v_hashes     bytea[];
 BEGIN
-    SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+    -- Held to the end: whoever drops the tenant waits for this transaction, and whoever comes after finds no tenant.
+    SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR KEY SHARE;
+    IF NOT FOUND THEN
+        v_tenant_id := sift._tenant_id(tenant);
+    END IF;
     IF fingerprint IS NOT NULL AND fingerprint <> v_tenant.analyzer_fingerprint THEN
         RAISE EXCEPTION USING ERRCODE = 'PS007',
             MESSAGE = format('the client''s analyzer has the fingerprint %s, the tenant %s was made with %s (%s)',
@@ -299,6 +303,6 @@ Members of a chunk:
 - embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
 - entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity
 
-What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with \u0000 or a lone \ud800 fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
+What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with the escape of either fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
 REVOKE ALL ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) TO sift_owner, sift_writer;
