@@ -142,11 +142,12 @@ def principals(names: list[str] | None, everything: bool, mapped: bool) -> list[
 
 def confirm(question: str) -> None:
     """Ask on standard error; a no, or nobody there to be asked, is wrong usage."""
-    if not sys.stdin.isatty():
-        raise typer.BadParameter("this cannot be undone, and nobody can be asked here; pass --yes")
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    answer = sys.stdin.readline()
+    if not answer:
+        raise typer.BadParameter("this cannot be undone, and nobody is there to be asked; pass --yes")
+    if answer.strip().lower() not in ("y", "yes"):
         raise typer.BadParameter("not confirmed; nothing was done")
 
 

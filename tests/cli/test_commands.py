@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from pgsift import Store
 from pgsift_cli import output
@@ -53,7 +54,7 @@ def test_query_terms_says_what_is_searched_for_and_what_is_not(cli: Cli) -> None
 def test_what_cannot_be_undone_is_confirmed(cli: Cli, put: Callable[..., None]) -> None:
     put({"key": "a", "text": "winch"})
     for command in (["tenants", "drop", "default"], ["db", "downgrade", "base"]):
-        refused = cli(*command, "--json", input="y\n")
+        refused = cli(*command, "--json", input="")
         assert refused.code == 2 and refused.out == "" and "--yes" in refused.err
     assert cli("stats", "--json").json["documents"] == 1
 
@@ -214,7 +215,7 @@ def test_database_commands(cli: Cli, empty_dsn: str) -> None:
     revision = cli("db", "upgrade", *at, "--json").json["revision"]
     assert cli("db", "status", *at, "--json").json["up_to_date"] is True
     assert cli("db", "check", *at, "--json").json == {"problems": []}
-    assert cli("db", "downgrade", "base", *at, input="n\n").code == 130
+    assert cli("db", "downgrade", "base", *at, input="n\n").code == 2
     assert cli("db", "status", *at, "--json").json["revision"] == revision
     assert cli("db", "downgrade", "base", "--yes", *at).code == 0
     assert cli("db", "status", *at, "--json").json["revision"] is None
@@ -271,9 +272,13 @@ def test_errors(cli: Cli, arguments: list[str], code: int, sqlstate: str | None)
 
 
 def test_every_documented_kind_of_error_has_its_code(
-    cli: Cli, make_login: Callable[..., str], schema_dsn: str
+    cli: Cli, make_login: Callable[..., str], schema_dsn: str, tenant: str
 ) -> None:
     reader = make_login(schema_dsn, "sift_reader")
+    # A tenant in which a reader is mapped to nothing is to it as if it did not exist.
+    assert cli("search", "winch", "--dsn", reader, "--mapped").code == 3
+    with Store(schema_dsn) as store:
+        store.map_role(tenant, conninfo_to_dict(reader)["user"], ["group:x"])
     assert cli("search", "winch", "--dsn", reader).code == 5  # a reader may not choose principals
     assert cli("search", "winch", "--dsn", reader, "--mapped", "--json").json["hits"] == []
     assert cli("delete", "x", "--dsn", reader).code == 5

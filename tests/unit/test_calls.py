@@ -44,9 +44,9 @@ def test_a_statement_names_and_types_every_argument() -> None:
     call = _calls.delete_documents("acme", ["a", "b"], None)
     assert call.statement == (
         'SELECT "key", "deleted" FROM sift.delete_documents("tenant" => %s::text, "keys" => %s::text[], '
-        '"reason" => %s::text)'
+        '"reason" => %s::text, "purge" => %s::boolean)'
     )
-    assert call.parameters == ("acme", ["a", "b"], None)
+    assert call.parameters == ("acme", ["a", "b"], None, False)
     assert call.row("a", True) == models.DeleteResult("a", True)
 
 
@@ -63,7 +63,10 @@ def calls() -> Iterator[tuple[str, Callable[..., _calls.Call[Any]]]]:
 SQL_FUNCTIONS = {path.stem for path in (ROOT / "sql" / "functions").glob("*.sql")}
 
 
-@pytest.mark.parametrize("name", [name for name, _ in calls() if name != "schema_installed"])
+CATALOG = ("schema_installed", "vector_schema")  # read the catalogs of PostgreSQL
+
+
+@pytest.mark.parametrize("name", [name for name, _ in calls() if name not in CATALOG])
 def test_calls_name_functions_and_arguments_that_exist(name: str) -> None:
     """Statements against the SQL sources: no argument or function is misspelt."""
     source = inspect.getsource(getattr(_calls, name))
@@ -74,7 +77,8 @@ def test_calls_name_functions_and_arguments_that_exist(name: str) -> None:
     signature = sql[sql.index("FUNCTION sift.") :].split("LANGUAGE", 1)[0]
     for argument in re.findall(r"\b(\w+)=\(", source):
         assert re.search(
-            rf'[( ,"\n]{argument}"?\s+(text|integer|bigint|double|jsonb|real|boolean|name|bytea)', signature
+            rf'[( ,"\n]{argument}"?\s+(text|integer|bigint|double|jsonb|real|boolean|name|bytea|timestamptz)',
+            signature,
         ), argument
 
 

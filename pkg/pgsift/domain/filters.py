@@ -419,7 +419,7 @@ def _resolve(name: str) -> tuple[str, FieldType, tuple[str, ...]]:
                 "Keep what is filtered by nearer to the top of the metadata.",
             )
         return "metadata", "json", path
-    near = nearest(name, LOGICAL_OPERATORS if name.startswith("$") else FIELDS)
+    near = nearest(name, LOGICAL_OPERATORS if name.startswith("$") else tuple(FIELDS))
     raise _invalid(
         f'unknown filter field "{_cut(name)}"',
         (f'Did you mean "{near}"? ' if near else "")
