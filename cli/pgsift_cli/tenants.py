@@ -144,8 +144,8 @@ def set_(
         Statistics | None,
         typer.Option(
             "--statistics",
-            help="Whose term statistics score a search: the tenant's, or those of what the caller may see. The "
-            "latter tell nobody of hidden documents, and are slower.",
+            help="Whose term statistics score a search: the tenant's, or those of what the caller may see, "
+            "which tell nobody of hidden documents and are slower.",
         ),
     ] = None,
 ) -> None:

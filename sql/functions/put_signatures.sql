@@ -18,7 +18,7 @@ DECLARE
     v_pairs     jsonb;
 BEGIN
     IF signatures IS NULL OR jsonb_typeof(signatures) <> 'array'
-       OR jsonb_path_exists(signatures, '$[*] ? (@.type() != "object" || @.bands.type() != "array" || !(exists(@.document_id)) || !(exists(@.version)))') THEN
+       OR jsonb_path_exists(signatures, '$[*] ? (@.type() != "object" || !(exists(@.bands)) || @.bands.type() != "array" || !(exists(@.document_id)) || !(exists(@.version)))') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'signatures must be a JSON array of objects with document_id, version, token_hash, shingles and bands',
             HINT = 'sift.documents_without_signature(tenant) gives what they are made of.';
     END IF;

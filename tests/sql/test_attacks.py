@@ -73,6 +73,10 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                 admin.execute("SELECT sift.add_members('a', 'group:staff', '{user:7}')")
                 for tenant, documents in CORPUS.items():
                     admin.execute("SELECT sift.put_documents(%s, %s::jsonb, model => 'm3')", (tenant, json.dumps(documents)))
+                # Packed postings, and rows beside them; every table has something in it.
+                admin.execute("SELECT sift.pack_postings('a', purge => true), sift.fold_statistics('a'), sift.fold_statistics('zzb')")
+                admin.execute("SELECT sift.set_access('a', NULL, '{group:zzhr}', key_prefix => 'hr/')")
+                admin.execute("SELECT sift.add_dead_letter('zzb', 'read', 'zzmemo')")
                 # A past of the hidden ones: a version superseded, and a document deleted.
                 again = [dict(document, title="zzowner") for document in CORPUS["a"][2:4]]
                 admin.execute("SELECT sift.put_documents('a', %s::jsonb, model => 'm3')", (json.dumps(again),))
@@ -214,6 +218,10 @@ ATTACKS: dict[str, list[Attack]] = {
     "document_history": [
         Attack("SELECT * FROM sift.document_history('a', '{x}', {p})", "key"),
         Attack("SELECT * FROM sift.document_history('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
+    ],
+    "near_duplicates": [
+        Attack("SELECT * FROM sift.near_duplicates('a', '{x}', {p})", "key"),
+        Attack("SELECT * FROM sift.near_duplicates('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
     ],
     "document_source": [
         Attack("SELECT * FROM sift.document_source('a', '{x}', principals => {p})", "key"),

@@ -59,7 +59,6 @@
 \ir internal/_find_list.sql
 \ir internal/_access_list.sql
 \ir internal/_document_lists.sql
-\ir internal/_check_run.sql
 \ir internal/_document_name.sql
 \ir internal/_json_types.sql
 \ir internal/_wrong_types.sql

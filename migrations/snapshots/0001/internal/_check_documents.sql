@@ -46,9 +46,9 @@ BEGIN
            '@.end < 0 || @.end > 999999999 || @.end.floor() != @.end || @.end < @.start || '
            '@.section[*].type() != "string" || @.entities[*].type() != "string" || @.entities[*] == "" || '
            '@.entities[*] like_regex "^.{250}" flag "s" || '
-           'exists(@.embedding_hash ? (!(@ like_regex "^[0-9a-fA-F]{64}$"))) || '
+           'exists(@.embedding_hash ? (!(@ like_regex "^[0-9a-fA-F]{64}$")))'
            -- A token of more than 256 bytes has at least 65 characters.
-           '@.tokens like_regex "^ |  | $|[\\u0001-\\u001f]|[^ ]{65}"'
+           || E' || @.tokens like_regex "^ |  | $|[\\\\u0001-\\\\u001f]|[^ ]{65}"'
            || CASE WHEN with_model THEN '' ELSE ' || @.embedding.type() == "array"' END
            || (SELECT ' || (' || string_agg(format('@.kind != "%s"', k.kind), ' && ') || ')' FROM unnest(c_kinds) AS k (kind)) || ')')::jsonpath)
        AND NOT EXISTS (
