@@ -192,7 +192,7 @@ def test_tenants(cli: Cli) -> None:
         assert cli("tenants", "default-access", name, "--principal", "group:b").code == 0
         found = {t["tenant"]: t for t in cli("tenants", "list", "--json").json["tenants"]}[name]
         assert found["default_principals"] == ["group:b"]
-        assert cli("tenants", "drop", name, input="n\n").code == 130
+        assert cli("tenants", "drop", name, input="n\n").code == 2
         assert cli("tenants", "drop", name, input="y\n").code == 0
         assert cli("tenants", "drop", name, "--yes").code == 3
     finally:
