@@ -285,9 +285,9 @@ class Writer:
         """Everything at once, and then not."""
         keys = self.keys(6)
         with self.conn.transaction():
+            self.grant(keys[1:], self.principals())
             self.put(self.new(keys), commits=False)
             self.gone(keys[:1])
-            self.grant(keys[1:], self.principals())
             raise psycopg.Rollback
 
     def bulk(self) -> None:
@@ -298,18 +298,24 @@ class Writer:
         self.note(made)
 
     def several_in_one_transaction(self) -> None:
+        """In the order in which locks are taken within one call: access, then documents, then what is packed.
+
+        In another order two transactions of several calls can each wait for what the other holds.
+        """
         keys = self.keys(9)
-        first, second = keys[: len(keys) // 2], keys[len(keys) // 2 :]
-        made = self.new(second)
+        part = len(keys) // 3
+        granted, put, gone = keys[:part], keys[part : 2 * part], keys[2 * part :]
+        made = self.new(put)
         with self.conn.transaction():
-            self.gone(first)
+            self.grant(granted, ["public"])
             self.put(made)
-            self.grant(second, ["public"])
-        for key in first:
-            self.ledger.pop(key, None)
-        for one in made:
-            one["acl"] = ["public"]
+            self.gone(gone)
+        for key in granted:
+            if key in self.ledger:
+                self.ledger[key][2] = ["public"]
         self.note(made)
+        for key in gone:
+            self.ledger.pop(key, None)
 
     # Operations on keys that all writers change.
 
@@ -565,11 +571,23 @@ def start(role: str, **parameters: Any) -> subprocess.Popen[str]:
     """One process of the load."""
     return subprocess.Popen(
         [sys.executable, str(Path(__file__)), role, json.dumps(parameters)],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def go(processes: Sequence[subprocess.Popen[str]], seconds: float) -> None:
+    """Let all begin together, once each has said that it is ready, for so many seconds."""
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", process.communicate()[1][-4000:]
+    until = time.time() + seconds
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write(f"{until}\n")
+        process.stdin.flush()
 
 
 def results(processes: Sequence[subprocess.Popen[str]], patience: float) -> list[dict[str, Any]]:
@@ -588,14 +606,14 @@ def results(processes: Sequence[subprocess.Popen[str]], patience: float) -> list
 
 def run(dsn: str, reader_dsn: str, seconds: float, *, writers: int, readers: int) -> dict[str, Any]:
     """Load for some seconds; the sum of what all processes say, and the deadlocks PostgreSQL counted."""
-    until = time.time() + seconds + 1  # a second for the processes to start
     with psycopg.connect(dsn, autocommit=True) as conn:
         before = deadlocks(conn)
-    processes = [start("writer", dsn=dsn, number=number, until=until) for number in range(writers)]
+    processes = [start("writer", dsn=dsn, number=number) for number in range(writers)]
     processes += [
-        start("reader", dsn=dsn, reader_dsn=reader_dsn, number=number, until=until) for number in range(readers)
+        start("reader", dsn=dsn, reader_dsn=reader_dsn, number=number) for number in range(readers)
     ]
-    processes.append(start("maintenance", dsn=dsn, until=until))
+    processes.append(start("maintenance", dsn=dsn))
+    go(processes, seconds)
     answers = results(processes, seconds + 120)
     total: dict[str, Any] = {"details": [], "ledger": {}, "versions": []}
     for name in ("done", "errors", "wrong"):
@@ -749,12 +767,12 @@ def texts(number: int, documents: int) -> Iterator[dict[str, Any]]:
         yield {"key": f"t{number}/{index}", "title": f"document {index}", "text": text}
 
 
-def write_much(dsn: str, tenant: str, number: int, documents: int, at: float) -> dict[str, Any]:
+def write_much(dsn: str, tenant: str, number: int, documents: int, until: float) -> dict[str, Any]:
     """One writer of the throughput measurement: the library's ingest, without vectors."""
     made = list(texts(number, documents))
     with Store(dsn) as store:
         store.tenant(tenant)
-        time.sleep(max(0.0, at - time.time()))
+        time.sleep(max(0.0, until - time.time()))  # the others make their texts
         begun = time.time()
         report = store.ingest(tenant, made)
         return {"begun": begun, "ended": time.time(), "documents": report.created, "chunks": report.chunks}
@@ -765,15 +783,12 @@ def throughput(dsn: str, writers: int, documents: int) -> tuple[float, float]:
     tenant = f"throughput{writers}"
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SELECT sift.create_tenant(%s, 'english')", (tenant,))
-    at = time.time() + 2 + writers
     share = documents // writers
-    answers = results(
-        [
-            start("throughput", dsn=dsn, tenant=tenant, number=number, documents=share, at=at)
-            for number in range(writers)
-        ],
-        600,
-    )
+    processes = [
+        start("throughput", dsn=dsn, tenant=tenant, number=number, documents=share) for number in range(writers)
+    ]
+    go(processes, 5)
+    answers = results(processes, 600)
     assert sum(answer["documents"] for answer in answers) == share * writers
     taken = max(answer["ended"] for answer in answers) - min(answer["begun"] for answer in answers)
     with psycopg.connect(dsn, autocommit=True) as conn:
@@ -799,4 +814,6 @@ ROLES: dict[str, Callable[..., Any]] = {
 }
 
 if __name__ == "__main__":
-    json.dump(ROLES[sys.argv[1]](**json.loads(sys.argv[2])), sys.stdout)
+    print("ready", flush=True)
+    until = float(sys.stdin.readline())
+    json.dump(ROLES[sys.argv[1]](until=until, **json.loads(sys.argv[2])), sys.stdout)
