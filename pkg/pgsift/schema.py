@@ -50,8 +50,10 @@ __all__ = [
 ROLES = ("sift_owner", "sift_writer", "sift_app", "sift_reader")
 MINIMUM_VECTOR = (0, 8)
 
-_LOCK_TIMEOUT_MS = 900
-_ATTEMPTS = 20
+# A revision holds the tables it has while it waits for the next, so a write waits for several of these: less
+# than a second in all for the few tables that one revision changes.
+_LOCK_TIMEOUT_MS = 200
+_ATTEMPTS = 60
 
 # Alembic keeps the migration it runs in module-wide proxies, so that two threads would take each other's.
 # Processes are kept apart in the database (migrations/env.py).
