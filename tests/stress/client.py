@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-import corpus
+import feed
 
 from pgsift.errors import PgsiftError, report_of
 from pgsift.ingest import pipeline
@@ -17,7 +17,7 @@ if __name__ == "__main__":
         pipeline.BATCH_CHUNKS = int(os.environ["PGSIFT_STRESS_BATCH"])
         pipeline.GROUP_DOCUMENTS = pipeline.BATCH_CHUNKS
     try:
-        report = corpus.ingest(sys.argv[1], Path(sys.argv[2]), vectors=sys.argv[3] == "vectors")
+        report = feed.ingest(sys.argv[1], Path(sys.argv[2]), vectors=sys.argv[3] == "vectors")
         print(json.dumps({"report": report.to_dict()}))
     except PgsiftError as error:
         done = report_of(error)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import corpus
+import feed
 import load
 import psycopg
 import pytest
@@ -66,11 +66,11 @@ def is_clear_on_a_terminal(process: subprocess.Popen[str], code: int, patience: 
 
 def completes(dsn: str, path: Path, documents: int) -> None:
     """What is there is whole, and the same ingest run again completes it without doing anything twice."""
-    stored, wrong = corpus.whole(dsn, path, vectors=False)
+    stored, wrong = feed.whole(dsn, path, vectors=False)
     assert wrong == []
-    report = corpus.ingest(dsn, path, vectors=False)
+    report = feed.ingest(dsn, path, vectors=False)
     assert (report.unchanged, report.created) == (len(stored), documents - len(stored))
-    stored, wrong = corpus.whole(dsn, path, vectors=False)
+    stored, wrong = feed.whole(dsn, path, vectors=False)
     assert (len(stored), wrong) == (documents, [])
 
 
@@ -124,7 +124,7 @@ def test_the_disk_of_the_tables_is_full(
         conn.execute("CREATE DATABASE small TEMPLATE pgsift TABLESPACE small STRATEGY file_copy")
     dsn = make_conninfo(private.start(), dbname="small")
     path = directory / "corpus.jsonl"
-    corpus.write(path, 300)
+    feed.write(path, 300)
     ballast = disk / "ballast"
     with Store(dsn) as store:
         store.create_tenant("default", default_principals=["public"])
@@ -157,7 +157,7 @@ def test_the_disk_of_the_log_is_full(
         dsn = private.start()
         schema.upgrade(dsn)
         path = directory / "corpus.jsonl"
-        corpus.write(path, 2000, paragraphs=20)
+        feed.write(path, 2000, paragraphs=20)
         ballast = private.home.parent / "ballast"
         with Store(dsn) as store:
             store.create_tenant("default", default_principals=["public"])
@@ -204,7 +204,7 @@ def test_statement_timeout(tenant_dsn: str, directory: Path, pgsift: Pgsift) -> 
     The last document is held by another transaction, so that it takes too long on any machine.
     """
     path = directory / "corpus.jsonl"
-    corpus.write(path, 4)
+    feed.write(path, 4)
     hurried = make_conninfo(tenant_dsn, options="-c statement_timeout=500ms")
     with Store(tenant_dsn) as store:
         store.put_documents("default", {"key": "00003", "title": "t0", "text": "version0 held"})
@@ -220,9 +220,9 @@ def test_statement_timeout(tenant_dsn: str, directory: Path, pgsift: Pgsift) -> 
             pgsift("ingest", str(path), "--embedder", "none", PGSIFT_DSN=hurried), 8
         )
         assert "timeout" in err and "3 unchanged" in out
-    report = corpus.ingest(tenant_dsn, path, vectors=False)
+    report = feed.ingest(tenant_dsn, path, vectors=False)
     assert (report.unchanged, report.replaced) == (3, 1)
-    assert corpus.whole(tenant_dsn, path, vectors=False)[1] == []
+    assert feed.whole(tenant_dsn, path, vectors=False)[1] == []
 
 
 def test_lock_timeout(tenant_dsn: str) -> None:
@@ -257,7 +257,7 @@ def held(tenant_dsn: str, directory: Path) -> Iterator[Path]:
     The first batch is stored by then, the last document of the second is the one held.
     """
     path = directory / "corpus.jsonl"
-    corpus.write(path, HELD, paragraphs=2)  # two groups of up to 2,000 documents, stored one by one
+    feed.write(path, HELD, paragraphs=2)  # two groups of up to 2,000 documents, stored one by one
     with Store(tenant_dsn) as store:
         store.put_documents("default", {"key": "02400", "title": "t0", "text": "version0 held"})
     with contextlib.suppress(psycopg.OperationalError), psycopg.connect(tenant_dsn) as other:
@@ -287,9 +287,9 @@ def go_on(dsn: str, path: Path) -> None:
         )
         before = conn.execute("SELECT count(*) FROM sift.documents").fetchone()
         assert before is not None
-    report = corpus.ingest(dsn, path, vectors=False)
+    report = feed.ingest(dsn, path, vectors=False)
     assert (report.unchanged, report.replaced, report.created) == (before[0] - 1, 1, HELD - before[0])
-    stored, wrong = corpus.whole(dsn, path, vectors=False)
+    stored, wrong = feed.whole(dsn, path, vectors=False)
     assert (len(stored), wrong) == (HELD, [])
 
 
@@ -465,7 +465,7 @@ def test_a_connection_that_breaks(
 ) -> None:
     """Cut after so many bytes from the client: before the first batch, within it, within a later one."""
     path = directory / "corpus.jsonl"
-    corpus.write(path, documents)
+    feed.write(path, documents)
     through = make_conninfo(tenant_dsn, host="127.0.0.1", port=proxy.port, sslmode="disable")
     proxy.limit = limit
     _, err = is_clear_on_a_terminal(pgsift("ingest", str(path), "--embedder", "none", PGSIFT_DSN=through), 6)
@@ -544,7 +544,7 @@ def test_the_server_goes_down_in_order(private: Private, directory: Path, pgsift
     with Store(dsn) as store:
         store.create_tenant("default", default_principals=["public"])
     path = directory / "corpus.jsonl"
-    corpus.write(path, 3000)
+    feed.write(path, 3000)
     process = pgsift("ingest", str(path), "--embedder", "none", PGSIFT_DSN=dsn)
     wait_for(busy(dsn))
     time.sleep(0.2)

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-import corpus
+import feed
 import psycopg
 import pytest
 import server_process
@@ -31,8 +31,8 @@ def client(dsn: str, path: Path) -> subprocess.Popen[str]:
     [
         pytest.param(3, 200, "server", id="server-short"),
         pytest.param(1, 200, "client", id="client-short"),
-        pytest.param(20, 3000, "server", id="server-long", marks=[pytest.mark.stress, pytest.mark.timeout(1800)]),
-        pytest.param(20, 3000, "client", id="client-long", marks=[pytest.mark.stress, pytest.mark.timeout(1800)]),
+        pytest.param(20, 1500, "server", id="server-long", marks=[pytest.mark.stress, pytest.mark.timeout(1800)]),
+        pytest.param(20, 1500, "client", id="client-long", marks=[pytest.mark.stress, pytest.mark.timeout(1800)]),
     ],
 )
 def test_kill_nine(
@@ -53,7 +53,7 @@ def test_kill_nine(
         store.create_tenant("default", analyzer="english", default_principals=["public"])
     path = directory / "corpus.jsonl"
     version = 0
-    keys = corpus.write(path, documents)
+    keys = feed.write(path, documents)
     done = within = 0
     faults: list[str] = []
     # How long a client takes to begin, and to come to its end, on this machine.
@@ -81,20 +81,20 @@ def test_kill_nine(
             within += 1
         dsn = private.start()
         server_process.wait_for_end_of_sessions(dsn)
-        stored, wrong = corpus.whole(dsn, path, vectors=True)
+        stored, wrong = feed.whole(dsn, path, vectors=True, as_it_is=True)
         faults += [f"after kill {done} (seed {seed}): {fault}" for fault in wrong]
         if not set(stored) <= set(keys):
             faults.append(f"after kill {done}: documents nobody wrote: {sorted(set(stored) - set(keys))[:3]}")
         if done < kills:
             if of_version(dsn, version) == documents:
                 version += 1
-                corpus.write(path, documents, version=version)
+                feed.write(path, documents, version=version)
             running = client(dsn, path)
             wait_until_writing(dsn, running, version, lead)
     dsn = private.start()
-    first = corpus.ingest(dsn, path, vectors=True)
-    again = corpus.ingest(dsn, path, vectors=True)
-    stored, wrong = corpus.whole(dsn, path, vectors=True)
+    first = feed.ingest(dsn, path, vectors=True)
+    again = feed.ingest(dsn, path, vectors=True)
+    stored, wrong = feed.whole(dsn, path, vectors=True)
     faults += wrong
     print(
         f"\n{done} times kill -9 of the {victim}, {within} within an ingest, {documents:,} documents,"

@@ -11,6 +11,8 @@ import load
 import psycopg
 import pytest
 
+from pgsift import schema
+
 #: The long form, of ``make stress``.
 SECONDS = float(os.environ.get("STRESS_SECONDS", "180"))
 
@@ -65,10 +67,8 @@ def test_readers_and_writers(
 @pytest.mark.timeout(1200)
 def test_throughput(new_database: Callable[[], str]) -> None:
     """Documents per second with 1, 2, 4 and 8 writers, without vectors."""
-    from conftest import install_sql
-
     dsn = new_database()
-    install_sql(dsn)
+    schema.upgrade(dsn)
     documents = int(os.environ.get("STRESS_DOCUMENTS", "4000"))
     print(f"\n{documents:,} documents, divided among the writers, on {os.cpu_count()} processors")
     print("writers  documents/s  chunks/s")

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import corpus
+import feed
 import load
 import psycopg
 import pytest
@@ -67,7 +67,7 @@ def same(before: State, after: State, what: str) -> None:
 @pytest.fixture
 def stocked(dsn: str) -> str:
     """A database with a tenant, documents, vectors, and a person's role mapped."""
-    with Store(dsn, embedder=corpus.Toy()) as store:
+    with Store(dsn, embedder=feed.Toy()) as store:
         store.create_tenant("default", default_principals=["public"])
         store.put_documents("default", [{"key": f"d{n}", "text": f"the winch {n}"} for n in range(20)])
     return dsn
@@ -149,7 +149,7 @@ def store_calls() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every public method of the store with values for its required arguments."""
     special: dict[str, Any] = {
         "sources": [{"key": "new", "text": "a boat"}], "documents": [{"key": "new", "text": "a boat"}],
-        "query_embedding": [0.5] * 8, "embedding": [0.5] * 8, "embedder": corpus.Toy(),
+        "query_embedding": [0.5] * 8, "embedding": [0.5] * 8, "embedder": feed.Toy(),
         "principals": ["public"], "keys": ["d1"], "members": ["user:1"], "group": "group:x",
     }  # fmt: skip
     for name, method in inspect.getmembers(Store, inspect.isfunction):
@@ -174,7 +174,7 @@ def test_no_method_leaves_anything_behind(stocked: str) -> None:
     with psycopg.connect(stocked, prepare_threshold=1) as conn:
         conn.execute("SET search_path = 'pg_temp'")
         conn.commit()
-        store = Store(connection=conn, embedder=corpus.Toy())
+        store = Store(connection=conn, embedder=feed.Toy())
         names = []
         for name, arguments in store_calls():
             names.append(name)
@@ -269,7 +269,7 @@ def test_a_pool_behind_pgbouncer(pgbouncer: Callable[..., str], stocked: str) ->
     searches and deletes, with psycopg's own preparing of statements left on."""
     dsn = pgbouncer(pool_size=3)
     with ConnectionPool(dsn, min_size=2, max_size=8, open=True) as pool:
-        store = Store(pool=pool, embedder=corpus.Toy())
+        store = Store(pool=pool, embedder=feed.Toy())
 
         def work(number: int) -> int:
             rng = random.Random(number)

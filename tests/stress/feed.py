@@ -47,10 +47,12 @@ def write(path: Path, documents: int, *, version: int = 0, paragraphs: int = 6) 
     return keys
 
 
-def whole(dsn: str, path: Path, tenant: str = "default", *, vectors: bool) -> tuple[list[str], list[str]]:
+def whole(
+    dsn: str, path: Path, tenant: str = "default", *, vectors: bool, as_it_is: bool = False
+) -> tuple[list[str], list[str]]:
     """The keys stored, and what is wrong. Each document there is must be what the same file gives in a store
     where nothing went wrong; here: whole, in one version, with all derivatives."""
-    faults = load.compare_derived(dsn, tenant)
+    faults = load.compare_derived(dsn, tenant, as_it_is=as_it_is)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with psycopg.connect(dsn, autocommit=True) as conn:
         stored = {
