@@ -26,7 +26,8 @@ def documents(put: Callable[..., None]) -> None:
 
 def test_find_list_and_show(cli: Cli) -> None:
     report = cli("duplicates", "find", "--json").json
-    assert {name: report[name] for name in ("documents", "signed", "clusters", "copies", "revisions", "changed")} == {
+    names = ("documents", "signed", "clusters", "copies", "revisions", "changed")
+    assert {name: report[name] for name in names} == {
         "documents": 4, "signed": 4, "clusters": 1, "copies": 1, "revisions": 1, "changed": 3,
     }  # fmt: skip
     again = cli("duplicates", "find")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import threading
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -312,6 +313,45 @@ def test_what_is_outdated_is_not_stored(store: Store, tenant: str, schema_dsn: s
     assert store.find_duplicates(tenant).signed == 1
 
 
+def test_writers_and_runs_at_once_end_in_the_right_state(store: Store, tenant: str, schema_dsn: str) -> None:
+    """Two runs look for near-duplicates while two writers replace and delete: nobody deadlocks, nothing is missed in the end."""
+    documents = corpus(900, 80)
+    store.put_documents(tenant, documents)
+    stop, failures = threading.Event(), []
+
+    def work(action: Any) -> None:
+        try:
+            with Store(schema_dsn) as own:
+                while not stop.is_set():
+                    action(own)
+        except Exception as error:
+            failures.append(error)
+            stop.set()
+
+    def write(seed: int) -> Any:
+        chosen = random.Random(seed)
+
+        def action(own: Store) -> None:
+            some = chosen.sample(documents, 12)
+            own.delete(tenant, [item["key"] for item in some[:6]])
+            own.put_documents(tenant, [{**item, "text": chosen.choice(documents)["text"]} for item in some])
+
+        return action
+
+    actions = [lambda own: own.find_duplicates(tenant, threshold=0.7)] * 2 + [write(1), write(2)]
+    threads = [threading.Thread(target=work, args=(action,)) for action in actions]
+    for thread in threads:
+        thread.start()
+    stop.wait(4)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    store.put_documents(tenant, documents)
+    store.find_duplicates(tenant, threshold=0.7)
+    assert similarities(store, tenant) == expected(stored(store, tenant, documents), 0.7)
+
+
 # Search
 
 
@@ -370,7 +410,7 @@ def test_the_past_knows_no_near_duplicates(store: Store, tenant: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_hidden_documents_change_nothing(store: Store, schema_dsn: str, seed: int) -> None:
+def test_hidden_documents_change_nothing(store: Store, seed: int) -> None:
     """Two tenants, one with hidden documents among the others, of which many are near-duplicates of visible ones and tie them
     together: near_duplicates, and which documents search shows and what they stand for, are the same."""
     chosen = random.Random(seed)
@@ -405,7 +445,7 @@ def test_hidden_documents_change_nothing(store: Store, schema_dsn: str, seed: in
             store.drop_tenant(name)
 
 
-def test_only_writers_see_clusters(store: Store, tenant: str, role_dsn: Any) -> None:
+def test_only_writers_see_clusters(role_dsn: Any) -> None:
     for role in ("sift_reader", "sift_app"):
         with psycopg.connect(role_dsn(role), autocommit=True) as connection:
             for call in (
