@@ -91,8 +91,11 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT s.* FROM sift.document_signatures AS s
                 WHERE s.tenant_id = v_tenant_id AND s.document_id = i.id OFFSET 0) AS g
-            WHERE NOT EXISTS (SELECT FROM sift.document_signatures AS e
-                              WHERE e.tenant_id = v_tenant_id AND e.text_id = g.text_id AND e.document_id <> ALL (v_documents))
+            LEFT JOIN LATERAL (
+                SELECT true AS found FROM sift.document_signatures AS e
+                WHERE e.tenant_id = v_tenant_id AND e.text_id = g.text_id AND e.document_id <> ALL (v_documents)
+                LIMIT 1) AS k ON true
+            WHERE k.found IS NULL
             ORDER BY g.text_id, g.document_id
         ) AS n
         CROSS JOIN LATERAL (
