@@ -8,7 +8,11 @@ DECLARE
 BEGIN
     PERFORM sift._check_caller(caller, proof);
     SELECT t.tenant_id INTO v_tenant_id FROM sift.tenants AS t WHERE t.name = _enter.tenant;
-    IF v_tenant_id IS NULL OR NOT (sift._is_trusted(caller) OR cardinality(sift._mapped_principals(v_tenant_id, caller)) > 0) THEN
+    IF v_tenant_id IS NULL
+       OR NOT (sift._is_trusted(caller)
+               OR EXISTS (SELECT FROM sift.role_principals AS m
+                          JOIN pg_catalog.pg_roles AS r ON r.oid = m.role_id AND r.rolname = m.role_name
+                          WHERE m.tenant_id = v_tenant_id AND pg_has_role(caller, m.role_id, 'USAGE'))) THEN
         PERFORM sift._unknown_tenant(tenant);
     END IF;
     RETURN v_tenant_id;

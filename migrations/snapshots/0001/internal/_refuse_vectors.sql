@@ -13,7 +13,7 @@ BEGIN
     FOR v_i IN 1 .. cardinality(chunk_ids) LOOP
         CONTINUE WHEN embeddings[v_i] IS NULL;
         BEGIN
-            IF embeddings[v_i] ~ '["{}]' OR embeddings[v_i] !~ E'^\\s*\\[[^][]*\\]\\s*$' THEN
+            IF embeddings[v_i] ~ '["{}]' OR embeddings[v_i] !~ E'^\\s*\\[' THEN
                 v_problem := 'is not a list of numbers like [0.1,0.2], but something that begins with ' || left(embeddings[v_i], 20);
             ELSE
                 v_numbers := translate(embeddings[v_i], '[]', '{}')::real[];

@@ -65,7 +65,6 @@ DECLARE
     v_model        record;
     v_k            integer := k;
     v_lists        bigint[];
-    v_trusted      boolean := sift._is_trusted(caller);
     v_terms        text[] := '{}';
     v_vector       real[] := query_embedding;
     v_lexical      boolean;
@@ -296,12 +295,16 @@ BEGIN
                OR NOT coalesce(v_more, false);
         v_depth := least(2 * v_depth, v_max_depth);
     END LOOP;
+    -- How the dense leg went tells how many vectors lie near that the caller may not see.
+    IF NOT (v_dense AND sift._is_trusted(caller)) THEN
+        v_path := NULL;
+    END IF;
 
     IF v_as_of IS NOT NULL THEN
         RETURN QUERY
         SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-               d.metadata, g.duplicates, v_legs, CASE WHEN v_dense AND v_trusted THEN v_path END
+               d.metadata, g.duplicates, v_legs, v_path
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
@@ -319,7 +322,7 @@ BEGIN
     RETURN QUERY
     SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-           d.metadata, g.duplicates, v_legs, CASE WHEN v_dense AND v_trusted THEN v_path END
+           d.metadata, g.duplicates, v_legs, v_path
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
