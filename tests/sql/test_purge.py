@@ -125,7 +125,7 @@ def test_an_audit_finds_what_was_left(conn: psycopg.Connection) -> None:
         "unpacked_chunks": f"INSERT INTO sift.unpacked_chunks VALUES ({tenant}, {chunk}, false)",
         "term_stats": f"INSERT INTO sift.term_stats (tenant_id, term, df, max_tf, min_doc_length) VALUES ({tenant}, 'own7', 0, 1, 1)",
         "corpus_totals": f"INSERT INTO sift.corpus_totals (tenant_id, chunks, total_length) VALUES ({tenant}, 1, 2)",
-        "dead_letters": f"INSERT INTO sift.dead_letters (tenant_id, key, stage, reason) VALUES ({tenant}, 'k7', 'read', 'r')",
+        "dead_letters": "SELECT sift.add_dead_letter('t', 'read', 'r', 'k7')",
         "document_sources": f"INSERT INTO sift.document_sources VALUES ({tenant}, {document}, 1, 'text/plain', 'none', 1, 'x')",
     }
     for place, statement in planted.items():
