@@ -121,14 +121,15 @@ def test_the_disk_of_the_tables_is_full(
     os.chown(disk, owner.st_uid, owner.st_gid)
     with psycopg.connect(make_conninfo(private.start(), dbname="postgres"), autocommit=True) as conn:
         conn.execute(sql.SQL("CREATE TABLESPACE small LOCATION {}").format(sql.Literal(str(disk))))
-        conn.execute("CREATE DATABASE small TEMPLATE pgsift TABLESPACE small STRATEGY file_copy")
+        conn.execute("CREATE DATABASE small TEMPLATE template0 TABLESPACE small")
     dsn = make_conninfo(private.start(), dbname="small")
+    schema.upgrade(dsn)
     path = directory / "corpus.jsonl"
-    feed.write(path, 300)
+    feed.write(path, 800)
     ballast = disk / "ballast"
     with Store(dsn) as store:
         store.create_tenant("default", default_principals=["public"])
-        fill(ballast, leave=2**19)  # room for the record of the run
+        fill(ballast, leave=2**20)  # room for the record of the run
         with pytest.raises(OutOfResources) as caught:
             store.ingest("default", str(path))
         assert caught.value.sqlstate == "53100"
@@ -142,7 +143,7 @@ def test_the_disk_of_the_tables_is_full(
     assert "disk is full" in err and "documents:" in out
     # Room again: it goes on.
     ballast.unlink()
-    completes(dsn, path, 300)
+    completes(dsn, path, 800)
 
 
 @pytest.mark.stress
