@@ -77,6 +77,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean) IS
-    'Makes a tenant and returns its number. Documents ingested without an access list get default_principals; left out, nobody but writers sees them.';
+    'Makes a tenant and returns its number. Documents ingested without an access list get default_principals; left out, nobody but writers sees them. With exist_ok a tenant of this name is left as it is, if it has these settings; others are refused. k1 and b are those of BM25; index_title: first, titles are found with the first chunk, or none.';
 REVOKE ALL ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean) TO sift_owner, sift_writer;
