@@ -123,18 +123,25 @@ BEGIN
         SELECT t.text_id, s.shingle
         FROM (SELECT DISTINCT p.a AS text_id, p.document_a AS document_id FROM pairs AS p
               UNION SELECT DISTINCT p.b, p.document_b FROM pairs AS p) AS d
-        CROSS JOIN LATERAL (SELECT d.text_id, d.document_id) AS t
-        CROSS JOIN LATERAL sift._shingles(sift._document_tokens(v_tenant_id, t.document_id)) AS s (shingle)
+        -- Once per document: an inlined function would ask for its argument once per token.
+        CROSS JOIN LATERAL (SELECT d.text_id, sift._document_tokens(v_tenant_id, d.document_id) AS tokens OFFSET 0) AS t
+        CROSS JOIN LATERAL sift._shingles(t.tokens) AS s (shingle)
     ),
-    -- Several documents of one text may have been named; their shingles are the same. Numbers are joined faster than texts.
+    -- Several documents of one text may have been named; their shingles are the same. Texts and shingles get numbers, and one number
+    -- of both: joined by a single key, whatever the planner expects, no pair is compared shingle by shingle.
     sets AS MATERIALIZED (
-        SELECT DISTINCT s.text_id, dense_rank() OVER (ORDER BY s.shingle COLLATE "C")::integer AS shingle FROM shingles AS s),
+        SELECT DISTINCT n.text_id, n.text_number, n.shingle_number, (n.text_number << 32) + n.shingle_number AS key
+        FROM (SELECT s.text_id, dense_rank() OVER (ORDER BY s.text_id) AS text_number,
+                     dense_rank() OVER (ORDER BY s.shingle COLLATE "C") AS shingle_number
+              FROM shingles AS s) AS n
+    ),
+    texts AS MATERIALIZED (SELECT DISTINCT s.text_id, s.text_number FROM sets AS s),
     sizes AS MATERIALIZED (SELECT s.text_id, count(*) AS size FROM sets AS s GROUP BY s.text_id),
     common AS MATERIALIZED (
         SELECT p.a, p.b, count(*) AS size
-        FROM pairs AS p
+        FROM (SELECT p.a, p.b, t.text_number FROM pairs AS p JOIN texts AS t ON t.text_id = p.b OFFSET 0) AS p
         JOIN sets AS x ON x.text_id = p.a
-        JOIN sets AS y ON y.text_id = p.b AND y.shingle = x.shingle
+        JOIN sets AS y ON y.key = (p.text_number << 32) + x.shingle_number
         GROUP BY p.a, p.b
     ),
     measured AS MATERIALIZED (
