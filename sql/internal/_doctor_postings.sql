@@ -16,14 +16,18 @@ BEGIN
                 WHEN x.places = 0 THEN 'the chunk has terms and no postings: no search by words finds it'
                 ELSE format('the postings of the chunk are in %s places', x.places) END,
            v_remedy, true
-    FROM (SELECT c.chunk_id, c.doc_length, coalesce(cardinality(string_to_array(c.tokens, ' ')), 0) AS tokens, count(h.id) AS places
-          FROM unnest(chunk_ids) AS i (id)
+    -- Counted by grouping: a join of the sample with the chunks of all blocks may become a nested loop.
+    FROM (SELECT c.chunk_id, c.doc_length, coalesce(cardinality(string_to_array(c.tokens, ' ')), 0) AS tokens, h.places
+          FROM (SELECT g.id, sum(g.place) AS places
+                FROM (SELECT u.chunk_id AS id, 1 AS place, 0 AS asked FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id
+                      UNION ALL
+                      SELECT unnest(k.chunk_ids), 1, 0 FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id
+                      UNION ALL
+                      SELECT i.id, 0, 1 FROM unnest(_doctor_postings.chunk_ids) AS i (id)) AS g
+                GROUP BY g.id
+                HAVING sum(g.asked) > 0) AS h
           CROSS JOIN LATERAL (SELECT s.chunk_id, s.doc_length, s.tokens FROM sift.chunks AS s
-                              WHERE s.tenant_id = v_tenant_id AND s.chunk_id = i.id OFFSET 0) AS c
-          LEFT JOIN (SELECT u.chunk_id AS id FROM sift.unpacked_chunks AS u WHERE u.tenant_id = v_tenant_id
-                     UNION ALL
-                     SELECT unnest(k.chunk_ids) FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id) AS h ON h.id = c.chunk_id
-          GROUP BY c.chunk_id, c.doc_length, c.tokens) AS x
+                              WHERE s.tenant_id = v_tenant_id AND s.chunk_id = h.id OFFSET 0) AS c) AS x
     WHERE x.doc_length <> x.tokens OR (x.tokens > 0 AND x.places <> 1)
     ORDER BY x.chunk_id
     LIMIT v_listed;
