@@ -21,11 +21,12 @@ BEGIN
     DELETE FROM sift.corpus_totals AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_entities AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunks AS x WHERE x.tenant_id = v_tenant_id;
+    -- First of these: it waits for whoever is storing signatures.
+    DELETE FROM sift.signature_settings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_clusters AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.signature_bands AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_signatures AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.similar_texts AS x WHERE x.tenant_id = v_tenant_id;
-    DELETE FROM sift.signature_settings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.documents AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_sources AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_history AS x WHERE x.tenant_id = v_tenant_id;
