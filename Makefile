@@ -9,6 +9,8 @@ SUM := $(shell cksum < pyproject.toml | cut -d ' ' -f 1)
 READY := $(VENV)/.ready-$(SUM)
 READY_DEV := $(VENV)/.ready-dev-$(SUM)
 ARGS ?=
+# Tests run in two processes, each with a server of its own; on a server that was given, in one.
+WORKERS ?= $(if $(PGSIFT_TEST_DSN),0,2)
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo test test-slow stress lint format bench docs snapshot snapshot-check revision freeze build check clean
@@ -34,7 +36,7 @@ demo: $(READY)  ## ingest a sample corpus into an embedded server and search it 
 	$(BIN)/python demo/run.py $(ARGS)
 
 test: $(READY_DEV)  ## all tests but the slow ones; ARGS="tests/sql -k search" selects
-	$(BIN)/python -m pytest -q $(ARGS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-slow: $(READY_DEV)  ## the slow tests
 	$(BIN)/python -m pytest -q -m slow $(ARGS)

@@ -39,6 +39,10 @@ _server = contextlib.ExitStack()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # With pytest-xdist the process that hands out the tests runs none. Each worker has a server of its own:
+    # roles belong to a whole server, and tests make some.
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        return
     config.stash[_dsn_key] = _start_server()
 
 
@@ -50,6 +54,8 @@ _dsn_key = pytest.StashKey[tuple[str, str]]()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
+    if _dsn_key not in config.stash:
+        return "postgresql: a server for each worker"
     dsn, origin = config.stash[_dsn_key]
     with psycopg.connect(dsn) as connection:
         row = connection.execute(
