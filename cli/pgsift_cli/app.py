@@ -26,6 +26,7 @@ from pgsift_cli import (
     tenants,
 )
 from pgsift_cli import db as db_commands
+from pgsift_cli import doctor_acl as doctor_acl  # hangs itself on the group of the doctor
 from pgsift_cli import server as server_commands
 from pgsift_cli._common import Dsn, Globals, Home, Interrupted, Json, ReaderGone, TenantOption
 from pgsift_cli.output import failure
