@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, Session, command
+from pgsift_cli._common import EVERYTHING, NOT_FOUND, PROBLEMS_FOUND, Session, command
 from pgsift_cli.output import safe
 
 audit = typer.Typer(
@@ -58,7 +58,7 @@ def history(
     """
     with session.store() as store:
         if at is not None:
-            found = store.document_at(session.tenant, key, at, principals=as_ or ["sift:writer"])
+            found = store.document_at(session.tenant, key, at, principals=as_ or EVERYTHING)
             if session.json:
                 session.out.document({"key": key, "at": at, "document": found})
             elif found is not None:
@@ -76,7 +76,7 @@ def history(
                 session.out.remark("no such document at that time")
                 raise typer.Exit(NOT_FOUND)
             return
-        versions = list(store.document_history(session.tenant, key, principals=as_))
+        versions = list(store.document_history(session.tenant, key, principals=as_ or EVERYTHING))
     if session.json:
         session.out.document({"key": key, "versions": versions})
     else:

@@ -582,7 +582,6 @@ class _Probe:
             columns = "x.*" if self.application else "x.visible"
             statements["check_access"] = f"SELECT {columns} FROM sift.check_access(%s, %s, %s::text[]) AS x"
         for function, statement in statements.items():
-            # A writer who passes no principals may see every history.
             rows = self.call(function, who, statement, (tenant, key, who))
             if rows is None:
                 continue

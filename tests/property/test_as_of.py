@@ -234,7 +234,7 @@ def test_a_tenant_without_history_has_no_past(conn: psycopg.Connection) -> None:
     assert refused.value.sqlstate == "PS002"
     assert conn.execute("SELECT version, text FROM sift.document_at('t', 'k7', %s, '{p0}')", (at,)).fetchall() == [(1, None)]
     assert conn.execute("SELECT version, text FROM sift.document_at('t', 'k7', principals => '{p0}')").fetchall() == [(2, "w0")]
-    events = conn.execute("SELECT version, event FROM sift.document_history('t', 'k8')").fetchall()
+    events = conn.execute("SELECT version, event FROM sift.document_history('t', 'k8', '{sift:writer}')").fetchall()
     assert events == [(1, "created"), (2, "deleted")]
 
 

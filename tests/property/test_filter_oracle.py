@@ -247,6 +247,7 @@ def test_not_is_the_exact_complement(
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@example(filter={"": {"$not": None}})
 @given(
     filter=st.one_of(
         st.recursive(

@@ -29,6 +29,12 @@ CALLS = {
     "chunks_by_entity": "SELECT * FROM sift.chunks_by_entity('t', 'animal', %(p)s)",
     "check_access": "SELECT c.granted_by FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.check_access("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, %(p)s) AS c WHERE c.visible",
+    "document_at": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_at("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
+    "document_history": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_history("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
+    "document_source": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_source("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
 }
 SILENT = {
     "query_terms", "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models",
@@ -37,6 +43,8 @@ SILENT = {
     "fold_statistics", "pack_postings",
     # Statistics, for applications alone: numbers of the tenant's corpus, no document.
     "term_statistics",
+    # Answers only where near-duplicates were looked for: tests/sql/test_duplicates.py has its property.
+    "near_duplicates",
 }
 
 
@@ -65,6 +73,11 @@ def test_only_visible_documents_come_back(
                 "metadata": {"hidden": f"secretmeta{index}z"}, "chunks": [{"body": text, "embedding": vector, "entities": ["animal"]}],
             })
         conn.execute("SELECT sift.put_documents('t', %s::jsonb, model => 'leak')", (json.dumps(batch),))
+        conn.execute(
+            "SELECT sift.put_sources('t', array_agg('secretkey' || n || 'z'), array_agg('text/plain'::text),"
+            " array_agg(convert_to('marker' || n || 'z', 'UTF8')), array_agg(9), 'none')"
+            " FROM generate_series(0, %s) AS n", (len(corpus) - 1,)
+        )
         visible = {i for i, (acl, _, _) in enumerate(corpus) if set(acl) & set(principals)}
         for name, call in CALLS.items():
             rows = conn.execute(call, {"p": principals, "c": collapse}).fetchall()  # type: ignore[call-overload]
@@ -100,6 +113,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
     conn.execute(
         """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}]', model => 'leak')"""
     )
+    conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]
     for principals in ([], None, ["group:unknown"], ["PUBLIC"], ["public "], ["%"], [""]):
         assert conn.execute(CALLS[name], {"p": principals, "c": True}).fetchall() == []  # type: ignore[call-overload]

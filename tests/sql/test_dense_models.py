@@ -378,6 +378,7 @@ def test_a_backfill_beside_a_change_of_access(dsn: str) -> None:
         )
         ids = chunk_ids(setup)
     with psycopg.connect(dsn) as mover, psycopg.connect(dsn) as filler, ThreadPoolExecutor(1) as pool:
+        # Of two documents on one list one moves: were it the only one, its list would be edited and nothing wait.
         mover.execute("SELECT sift.set_access('t', '{a}', '{group:hr}')")
         waiting = pool.submit(put, filler, ids, ["[1,2,3]", "[3,2,1]"])
         with pytest.raises(TimeoutError):
@@ -387,6 +388,8 @@ def test_a_backfill_beside_a_change_of_access(dsn: str) -> None:
         filler.commit()
         assert_counts_right(filler)
         filler.rollback()
+        mover.execute("SELECT sift.set_access('t', '{b}', '{group:hr}')")
+        mover.commit()
         put(filler, ids, ["[1,1,1]", "[1,1,1]"])
         moving = pool.submit(mover.execute, "SELECT sift.set_access('t', '{a}', '{group:it}')")
         with pytest.raises(TimeoutError):

@@ -100,7 +100,7 @@ def test_a_purge_leaves_nothing(dsn: str, conn: psycopg.Connection, how: str, hi
     assert WORD not in dump(dsn)
     assert conn.execute("SELECT * FROM sift.verify_statistics('t')").fetchall() == []
     assert conn.execute("SELECT summary FROM sift.ingest_runs").fetchall() == [({"failures": [{"key": "o1", "source_uri": None, "reason": "r"}]},)]
-    rows = conn.execute("SELECT event, reason, changed_by IS NOT NULL, title FROM sift.document_history('t', %s)", (key,)).fetchall()
+    rows = conn.execute("SELECT event, reason, changed_by IS NOT NULL, title FROM sift.document_history('t', %s, '{sift:writer}')", (key,)).fetchall()
     assert rows[0][0] == "created" and rows[-1] == ("purged", "asked to", True, None)
     assert conn.execute("SELECT count(*) FROM sift.lexical_search('t', 'text', 1000, '{public}')").fetchone() == (len(others),)
     # There again, and the audit tells.

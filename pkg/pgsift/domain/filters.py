@@ -341,6 +341,7 @@ def _field(name: str, value: object, depth: int) -> tuple[Node, int]:
             raise _unknown_operator(str(operator), CONDITION_OPERATORS)
         if operator == "$not":
             if not isinstance(operand, Mapping):
+                _resolve(name)
                 raise _invalid(
                     f'filter operator "$not" takes an object, not {_article(_json_type(operand))}',
                     'Write {"FIELD": {"$not": {"$gt": 5}}}.',

@@ -24,6 +24,7 @@ place of these.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 from collections.abc import Callable
@@ -63,7 +64,8 @@ def load_embedder(spec: str = DEFAULT_EMBEDDER, **options: Any) -> Embedder:
     """
     kind, _, name = spec.partition(":")
     # Here, where the setting is known by its name: every embedder returns numpy arrays.
-    require("numpy", extra="static" if kind in ("static", "wordllama") else "local", setting=spec)
+    if importlib.util.find_spec("numpy") is None:
+        require("numpy", extra="static" if kind in ("static", "wordllama") else "local", setting=spec)
     if kind in ("minilm", "static", "wordllama") and not name:
         return _call(spec, _plain(kind), options)
     if kind in ("onnx", "sentence-transformers", "fastembed", "openai") and name:
