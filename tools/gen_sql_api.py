@@ -1,4 +1,5 @@
-"""Write docs/sql-api.md from a live database: functions, their arguments and views, with their comments.
+"""Write docs/sql-api.md from a live database: functions, their arguments and views, with their comments; and
+the table of who may call what in docs/security.md.
 
     python tools/gen_sql_api.py            write the page
     python tools/gen_sql_api.py --check    fail when the page is not what would be written
@@ -16,6 +17,7 @@ from pathlib import Path
 import psycopg
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "sql-api.md"
+SECURITY = PAGE.with_name("security.md")
 
 # Order and headings of the page. A function that stands in no group goes under "More", so none is left out.
 GROUPS = {
@@ -122,6 +124,37 @@ def render(connection: psycopg.Connection) -> str:
     return "\n".join(page).rstrip() + "\n"
 
 
+RIGHTS = """
+SELECT p.proname::text, ARRAY(SELECT r.role
+                              FROM unnest('{sift_reader,sift_app,sift_writer}'::text[])
+                                   WITH ORDINALITY AS r (role, n)
+                              WHERE has_function_privilege(r.role, p.oid, 'EXECUTE') ORDER BY r.n)
+FROM pg_catalog.pg_proc AS p
+WHERE p.pronamespace = 'sift'::regnamespace AND p.proname NOT LIKE '\\_%'
+UNION ALL
+SELECT c.relname::text, ARRAY(SELECT r.role
+                              FROM unnest('{sift_reader,sift_app,sift_writer}'::text[])
+                                   WITH ORDINALITY AS r (role, n)
+                              WHERE has_table_privilege(r.role, c.oid, 'SELECT') ORDER BY r.n)
+FROM pg_catalog.pg_class AS c
+WHERE c.relnamespace = 'sift'::regnamespace AND c.relkind = 'v' AND c.relname NOT LIKE '\\_%'
+"""
+
+
+def with_rights(connection: psycopg.Connection, page: str) -> str:
+    """docs/security.md with its table of roles and functions, as the grants have it."""
+    allowed: dict[tuple[str, ...], list[str]] = {}
+    for name, roles in connection.execute(RIGHTS).fetchall():
+        allowed.setdefault((*roles, "sift_owner"), []).append(name)
+    lines = ["| may be used by | functions and views |", "|---|---|"]
+    for group, names in sorted(allowed.items(), key=lambda item: (-len(item[0]), item[0])):
+        cells = ", ".join(f"`{role}`" for role in group), ", ".join(f"`{name}`" for name in sorted(names))
+        lines.append(f"| {cells[0]} | {cells[1]} |")
+    begin = page.index(" -->\n", page.index("<!-- rights: begin")) + 5
+    end = page.index("<!-- rights: end -->")
+    return page[:begin] + "\n" + "\n".join(lines) + "\n\n" + page[end:]
+
+
 def _function(
     name: str, comment: str, volatility: str, returns_set: bool, result: str, names: list[str],
     modes: list[str], types: list[str], defaults: list[str | None], roles: list[str],
@@ -204,6 +237,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.dsn:
         with psycopg.connect(options.dsn) as connection:
             text = render(connection)
+            rights = with_rights(connection, SECURITY.read_text(encoding="utf-8"))
     else:
         from pgsift import schema, server
 
@@ -212,7 +246,8 @@ def main(arguments: list[str] | None = None) -> int:
             schema.upgrade(running.dsn)
             with psycopg.connect(running.dsn) as connection:
                 text = render(connection)
-    return finish(PAGE, text, check=options.check)
+                rights = with_rights(connection, SECURITY.read_text(encoding="utf-8"))
+    return max(finish(PAGE, text, check=options.check), finish(SECURITY, rights, check=options.check))
 
 
 def finish(page: Path, text: str, *, check: bool) -> int:

@@ -563,3 +563,17 @@ def test_a_run_belongs_to_its_tenant(world: World) -> None:
             told.add(re.sub(rf"\b{number}\b", "N", f"{caught.value.diag.message_primary} {caught.value.diag.message_hint}"))
         assert caught.value.sqlstate == "PS002"
         assert len(told) == 1
+
+
+def test_the_page_tells_who_may_call_what(conn: psycopg.Connection) -> None:
+    """The table of docs/security.md is that of the grants."""
+    import importlib.util
+    from pathlib import Path
+
+    tool = Path(__file__).resolve().parents[2] / "tools" / "gen_sql_api.py"
+    spec = importlib.util.spec_from_file_location("gen_sql_api", tool)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.SECURITY.read_text(encoding="utf-8")
+    assert module.with_rights(conn, page) == page, "docs/security.md is out of date: make docs"
