@@ -22,7 +22,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "pkg" / "pgsift"
 
 #: Source and generated file.
-FILES = {"store_async.py": "store.py", "_ingest_async.py": "_ingest.py"}
+FILES = {"store_async.py": "store.py", "_ingest_async.py": "_ingest.py", "_sync_async.py": "_sync.py"}
 
 NAMES = {
     "AsyncConnection": "Connection",
@@ -30,10 +30,12 @@ NAMES = {
     "AsyncIngest": "Ingest",
     "AsyncIterator": "Iterator",
     "AsyncStore": "Store",
+    "AsyncSync": "Sync",
     "AsyncTasks": "Tasks",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_ingest_async": "_ingest",
+    "_sync_async": "_sync",
     "asynccontextmanager": "contextmanager",
     "run_in_thread": "run_here",
     "store_async": "store",

@@ -35,8 +35,12 @@ from pgsift.models import (
     Finding,
     FoldResult,
     Hit,
+    Manifest,
+    ManifestChange,
+    ManifestDocument,
     Member,
     Model,
+    MoveResult,
     NearDuplicate,
     PackResult,
     PurgeResult,
@@ -44,6 +48,8 @@ from pgsift.models import (
     QueryTerm,
     Record,
     Stats,
+    SyncItem,
+    SyncSource,
     Tenant,
 )
 from pgsift.vectors import as_floats, vector_text
@@ -553,7 +559,14 @@ def finish_run(tenant: str, run_id: int, summary: Mapping[str, Any]) -> Call[Non
 
 
 def add_dead_letter(
-    tenant: str, stage: str, reason: str, *, key: str | None, source_uri: str | None, run_id: int | None
+    tenant: str,
+    stage: str,
+    reason: str,
+    *,
+    key: str | None,
+    source_uri: str | None,
+    run_id: int | None,
+    origin: Mapping[str, str] | None = None,
 ) -> Call[int]:
     """Records a source that could not be ingested."""
     return _call(
@@ -566,10 +579,13 @@ def add_dead_letter(
         key=("text", text(key)),
         source_uri=("text", text(source_uri)),
         run_id=("bigint", run_id),
+        origin=("jsonb", None if origin is None else json_text(dict(origin))),
     )
 
 
-def list_dead_letters(tenant: str, k: int, of_run: int | None) -> Call[DeadLetter]:
+def list_dead_letters(
+    tenant: str, k: int, of_run: int | None, ids: Sequence[int] | None = None
+) -> Call[DeadLetter]:
     """What could not be ingested."""
     return _call(
         "list_dead_letters",
@@ -578,7 +594,215 @@ def list_dead_letters(tenant: str, k: int, of_run: int | None) -> Call[DeadLette
         tenant=("text", name(tenant, "tenant")),
         k=("integer", integer(k, "k")),
         of_run=("bigint", of_run),
+        ids=("bigint[]", None if ids is None else list(ids)),
     )
+
+
+def clear_dead_letters(
+    tenant: str,
+    *,
+    ids: Sequence[int] | None = None,
+    keys: Iterable[str] | None = None,
+    root: str | None = None,
+    prefix: str | None = None,
+    before_run: int | None = None,
+) -> Call[int]:
+    """Removes dead letters."""
+    return _call(
+        "clear_dead_letters",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        ids=("bigint[]", None if ids is None else list(ids)),
+        keys=("text[]", names(keys, "keys")),
+        root=("text", text(root)),
+        prefix=("text", text(prefix)),
+        before_run=("bigint", before_run),
+    )
+
+
+# Synchronizing
+
+
+def start_sync(
+    tenant: str, source: str, *, kind: str, location: str, prefix: str, run_id: int | None
+) -> Call[tuple[int, bool, str, str, dict[str, Any], str | None, dict[str, Any] | None]]:
+    """Begins to synchronize a source: number, whether it is known, and how it was left."""
+    return _call(
+        "start_sync",
+        "sync_source_id, known, location_before, transformation, options, watermark, counts",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        name=("text", name(source, "name")),
+        kind=("text", kind),
+        location=("text", text(location)),
+        prefix=("text", name(prefix, "prefix")),
+        run_id=("bigint", run_id),
+    )
+
+
+def finish_sync(
+    tenant: str,
+    sync_source_id: int,
+    *,
+    transformation: str,
+    options: Mapping[str, Any],
+    watermark: str | None,
+    counts: Mapping[str, Any],
+) -> Call[None]:
+    """Records that a synchronization was complete."""
+    return _call(
+        "finish_sync",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        sync_source_id=("bigint", sync_source_id),
+        transformation=("text", text(transformation)),
+        options=("jsonb", json_text(options)),
+        watermark=("text", text(watermark)),
+        counts=("jsonb", json_text(counts)),
+    )
+
+
+def end_sync(tenant: str, source: str) -> Call[bool]:
+    """Forgets that a source is synchronized."""
+    return _call(
+        "end_sync",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        name=("text", name(source, "name")),
+    )
+
+
+def list_sync_sources(tenant: str) -> Call[SyncSource]:
+    """What is synchronized."""
+    return _call("list_sync_sources", SyncSource, SyncSource, tenant=("text", name(tenant, "tenant")))
+
+
+def list_sync_items(
+    tenant: str, sync_source_id: int, k: int, after: str | None, model: str | None
+) -> Call[SyncItem]:
+    """One page of the documents of a synchronized source."""
+    return _call(
+        "list_sync_items",
+        SyncItem,
+        SyncItem,
+        tenant=("text", name(tenant, "tenant")),
+        sync_source_id=("bigint", sync_source_id),
+        k=("integer", integer(k, "k")),
+        after=("text", name(after, "after")),
+        model=("text", name(model, "model")),
+    )
+
+
+def put_sync_items(
+    tenant: str, sync_source_id: int, items: Sequence[tuple[str, str | None]]
+) -> Call[tuple[str, str]]:
+    """Notes the documents of a source with their marks; those that are another's, and whose."""
+    return _call(
+        "put_sync_items",
+        "key, owner",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        sync_source_id=("bigint", sync_source_id),
+        keys=("text[]", [key for key, _ in items]),
+        marks=("text[]", [mark for _, mark in items]),
+    )
+
+
+def sync_owners(tenant: str, sync_source_id: int | None, keys: Iterable[str]) -> Call[tuple[str, str]]:
+    """Those of the keys that are another source's, and whose."""
+    return _call(
+        "sync_owners",
+        "key, owner",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        sync_source_id=("bigint", sync_source_id),
+        keys=("text[]", names(keys, "keys")),
+    )
+
+
+def move_documents(
+    tenant: str,
+    from_keys: Iterable[str],
+    to_keys: Iterable[str],
+    source_uris: Sequence[str | None] | None = None,
+    run_id: int | None = None,
+) -> Call[MoveResult]:
+    """Gives documents other keys."""
+    return _call(
+        "move_documents",
+        MoveResult,
+        MoveResult,
+        tenant=("text", name(tenant, "tenant")),
+        from_keys=("text[]", names(from_keys, "from_keys")),
+        to_keys=("text[]", names(to_keys, "to_keys")),
+        source_uris=("text[]", None if source_uris is None else [text(uri) for uri in source_uris]),
+        run_id=("bigint", run_id),
+    )
+
+
+# Manifests
+
+
+def create_manifest(
+    tenant: str, manifest: str | None, parent: str | None, package_version: str | None
+) -> Call[Manifest]:
+    """Records what a corpus is made of."""
+    return _call(
+        "create_manifest",
+        Manifest,
+        Manifest,
+        tenant=("text", name(tenant, "tenant")),
+        name=("text", name(manifest, "name")),
+        parent=("text", name(parent, "parent")),
+        package_version=("text", text(package_version)),
+    )
+
+
+def list_manifests(tenant: str) -> Call[Manifest]:
+    """The manifests of a tenant."""
+    return _call("list_manifests", Manifest, Manifest, tenant=("text", name(tenant, "tenant")))
+
+
+def manifest_documents(tenant: str, manifest: str, k: int, after: str | None) -> Call[ManifestDocument]:
+    """One page of the documents a manifest lists."""
+    return _call(
+        "manifest_documents",
+        ManifestDocument,
+        ManifestDocument,
+        tenant=("text", name(tenant, "tenant")),
+        name=("text", name(manifest, "name")),
+        k=("integer", integer(k, "k")),
+        after=("text", name(after, "after")),
+    )
+
+
+def compare_manifests(tenant: str, a: str, b: str) -> Call[ManifestChange]:
+    """What changed between two manifests."""
+    return _call(
+        "compare_manifests",
+        ManifestChange,
+        ManifestChange,
+        tenant=("text", name(tenant, "tenant")),
+        a=("text", name(a, "a")),
+        b=("text", name(b, "b")),
+    )
+
+
+def drop_manifest(tenant: str, manifest: str) -> Call[bool]:
+    """Removes a manifest."""
+    return _call(
+        "drop_manifest",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        name=("text", name(manifest, "name")),
+    )
+
+
+# Upkeep
 
 
 def fold_statistics(tenant: str | None) -> Call[FoldResult]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -33,8 +33,10 @@ from pgsift.ingest import pipeline, sources
 from pgsift.ingest.checking import checked_acl
 from pgsift.ingest.chunker import Chunker
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Tally
-from pgsift.ingest.sources import Broken, Item, Options, Source
-from pgsift.models import Document, IngestReport, Progress, PutResult
+from pgsift.ingest.retrying import Task
+from pgsift.ingest.sources import Broken, Found, Item, Options, Source
+from pgsift.ingest.syncing import SyncTarget
+from pgsift.models import Acl, Document, DocumentState, IngestReport, Progress, PutResult, Status
 from pgsift.vectors import as_floats
 
 if TYPE_CHECKING:
@@ -79,6 +81,10 @@ class Ingest:
         except ValueError as error:
             raise InvalidArgument(str(error)) from None
         self.run_id: int | None = None
+        #: The source that is synchronized in this run, if one is.
+        self.sync: SyncTarget | None = None
+        #: Whether there were dead letters when the run began.
+        self.letters = False
         self.maintain_after = FIRST_MAINTAIN_CHUNKS
         self.tally = Tally()
         self.progress: Callable[[Progress], None] | None = None
@@ -100,34 +106,50 @@ class Ingest:
         prefix: str,
         format: str | None,
         key: str | None,
-        sync: bool,
         progress: Callable[[Progress], None] | None,
     ) -> IngestReport:
         """Ingest sources; see :meth:`pgsift.Store.ingest`."""
         sources.check(given)
-        options = Options(
-            prefix=prefix,
-            format=format,
-            key=key,
-            acl=None if acl is None else checked_acl(acl),
-            classification=classification,
-        )
-        folders = sources.roots(given)
-        if sync and not folders:
+        options = made_options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+        if key is not None and not sources.is_standard_input(given):
             raise InvalidArgument(
-                "only folders can be synchronized", hint="Leave sync out, or pass a folder."
+                "key names the document on standard input",
+                hint="Files have their paths for keys; see prefix.",
             )
         self.progress = progress
         self._begin()
         if progress is not None:
             self.total_bytes = run_here(sources.total_bytes, given)
-        self.run_id = self.store._one(
-            _calls.start_run(self.tenant, sources.describe(given), self._parameters(options, sync))
-        )
+        self.start(sources.describe(given), self.parameters(options))
+        read = sources.given_roots(given)
+        return self.ingest(sources.read(given, options), roots=read, prefix=prefix)
+
+    def retry(self, task: Task, progress: Callable[[Progress], None] | None) -> IngestReport:
+        """Read again what failed; see :meth:`pgsift.Store.retry_dead_letters`."""
+        self.progress = progress
+        self._begin()
+        names = ", ".join(str(path) for path, _ in task.paths[:20])
+        self.start(sources.printable(names)[:1000], self.parameters(task.options))
+        return self.ingest(task.read())
+
+    def start(self, described: str, parameters: Mapping[str, Any]) -> None:
+        """Open the record of the run."""
+        self.run_id = self.store._one(_calls.start_run(self.tenant, described, parameters))
+        self.letters = bool(self.store._all(_calls.list_dead_letters(self.tenant, 1, None)))
+
+    def ingest(
+        self,
+        stream: Iterator[Found],
+        *,
+        roots: Sequence[str] = (),
+        prefix: str = "",
+    ) -> IngestReport:
+        """Store what a stream holds. ``roots`` are what it reads as a whole, so that dead letters of these
+        that did not fail again are over."""
         tasks = Tasks(inline=not self.store.owns_transactions)
         try:
             try:
-                self._stream(sources.read(given, options), tasks)
+                self._stream(stream, tasks)
             except BaseException as error:
                 self.stopping = True
                 if not isinstance(error, Exception):  # Ctrl-C, or the task is cancelled
@@ -136,17 +158,26 @@ class Ingest:
             finally:
                 tasks.close()
             if self.missing_vectors:
-                self.embed_missing(progress, begun=True)
-            if sync:
-                for folder in folders:
-                    self._delete_gone(folder.absolute().as_uri(), options.prefix)
+                self.embed_missing(self.progress, begun=True)
+            self._after()
+            if self.letters:
+                for root in roots:
+                    self.store._one(
+                        _calls.clear_dead_letters(
+                            self.tenant, root=root, prefix=prefix, before_run=self.run_id
+                        )
+                    )
             self._maintain(last=True)
         except BaseException as error:
             self._leave(error)
             raise
         report = self.tally.report(self.tenant, self.run_id)
+        assert self.run_id is not None
         self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
+
+    def _after(self) -> None:
+        """What a synchronization does when all is stored."""
 
     def _cancel(self) -> None:
         """Cancel the statement that stores a batch, if there is one."""
@@ -188,7 +219,7 @@ class Ingest:
             raise InvalidDocument(
                 f"the key {twice[:200]!r} is given twice", hint="Put the two versions in two calls."
             )
-        changed = self._changed(hashed)
+        changed, relisted, states = self._compared(hashed)
         unchanged = {item.item.document.key for item in hashed} - {item.item.document.key for item in changed}
         prepared = [
             run_here(_prepare_one, self.preparer, item, self.embedder is not None)
@@ -204,10 +235,16 @@ class Ingest:
             for batch in batches:
                 for result in self._call(connection, batch):
                     results[result.key] = result
-        if unchanged:
-            states = self.store.document_states(self.tenant, sorted(unchanged))
-            for state in states:
-                results[state.key] = PutResult(state.key, "unchanged", None, state.version, state.chunks)
+            for acl, items in _by_access(relisted):
+                _execute(connection, self._access(acl, items))
+            if unchanged and run_id is None:
+                _execute(connection, _calls.clear_dead_letters(self.tenant, keys=sorted(unchanged)))
+        updated = {one.item.document.key for one in relisted}
+        for key in unchanged:
+            if key in states:
+                state = states[key]
+                status: Status = "updated" if key in updated else "unchanged"
+                results[key] = PutResult(key, status, None, state.version, state.chunks)
         return [results[key] for key in keys if key in results]
 
     def embed_missing(self, progress: Callable[[Progress], None] | None, *, begun: bool = False) -> int:
@@ -313,7 +350,8 @@ class Ingest:
             dense_weight=float(getattr(embedder, "dense_weight", 1.0)),
         )
 
-    def _parameters(self, options: Options, sync: bool) -> dict[str, Any]:
+    def parameters(self, options: Options) -> dict[str, Any]:
+        """What a run was told, for its record, and for those who retry what failed in it."""
         return {
             "analyzer": self.preparer.analyzer.name,
             "chunker": self.chunker.name,
@@ -323,7 +361,8 @@ class Ingest:
             "acl": options.acl,
             "classification": options.classification,
             "keep_source": self.keep_source,
-            "sync": sync,
+            "chunk_size": self.chunker.target,
+            "sync": None if self.sync is None else self.sync.name,
         }
 
     def _stream(self, stream: Any, tasks: Tasks) -> None:
@@ -350,24 +389,139 @@ class Ingest:
         return run_here(_read_group, groups, self.preparer, self.tally)
 
     def _changed(self, hashed: list[Hashed]) -> list[Hashed]:
-        """Those of a group that are not stored as they are."""
+        """Those of a group whose text is not stored as it is; of the others the access is changed where
+        another was given."""
+        if self.sync is not None:
+            hashed = self._own(hashed)
+        changed, relisted, states = self._compared(hashed)
+        moved: set[str] = set()
+        if self.sync is not None and changed:
+            moved = self._move(changed, states)
+            if moved:
+                again = [one for one in changed if one.item.document.key in moved]
+                changed = [one for one in changed if one.item.document.key not in moved]
+                _, more, others = self._compared(again)
+                relisted, states = relisted + more, {**states, **others}
+        refused = self._relist(relisted)
+        skip = {one.item.document.key for one in changed} | refused
+        updated = {one.item.document.key for one in relisted}
+        known = []
+        for one in hashed:
+            key = one.item.document.key
+            if key in skip:
+                continue
+            status = "moved" if key in moved else "updated" if key in updated else "unchanged"
+            self.tally.known(one.item, status)
+            known.append(one.item)
+            if self.embedder is not None and states[key].missing_vectors:
+                self.missing_vectors = True
+        if known and self.letters:
+            self.store._one(
+                _calls.clear_dead_letters(
+                    self.tenant, keys=[item.document.key for item in known], before_run=self.run_id
+                )
+            )
+        if known and self.sync is not None:
+            marks = [(item.document.key, item.mark) for item in known]
+            news = [pair for pair in marks if self.sync.is_news(*pair)]
+            if news:
+                self.store._all(_calls.put_sync_items(self.tenant, self.sync.source_id, news))
+        return changed
+
+    def _compared(
+        self, hashed: list[Hashed]
+    ) -> tuple[list[Hashed], list[Hashed], Mapping[str, DocumentState]]:
+        """Those whose text is not stored as it is, those whose text is and whose access is another, and what
+        is stored."""
         if not hashed:
-            return []
+            return [], [], {}
         states = pipeline.states_by_key(
             self.store.document_states(
                 self.tenant, [one.item.document.key for one in hashed], self.model
             )
         )
-        changed = []
+        changed, relisted = [], []
         for one in hashed:
-            state = states.get(one.item.document.key)
-            if state is not None and state.content_hash == one.content_hash:
-                self.tally.unchanged(one.item)
-                if self.embedder is not None and state.missing_vectors:
-                    self.missing_vectors = True
-            else:
+            document = one.item.document
+            state = states.get(document.key)
+            if state is None or state.content_hash != one.content_hash:
                 changed.append(one)
-        return changed
+            elif not pipeline.has_access(document.acl, state):
+                relisted.append(one)
+        return changed, relisted, states
+
+    def _access(self, acl: Acl, items: Sequence[Hashed]) -> _calls.Call[Any]:
+        allowed, denied = pipeline.access_sets(acl)
+        return _calls.set_access(
+            self.tenant, [one.item.document.key for one in items], sorted(allowed), sorted(denied), None
+        )
+
+    def _relist(self, relisted: Sequence[Hashed]) -> set[str]:
+        """Change the access of documents whose text stays; the keys of those that are refused."""
+        refused: set[str] = set()
+        for acl, items in _by_access(relisted):
+            try:
+                self.store._all(self._access(acl, items))
+            except (InvalidArgument, InvalidDocument) as error:
+                for one in items:
+                    document = one.item.document
+                    self.tally.fail(
+                        document.key,
+                        document.source_uri,
+                        "store",
+                        pipeline.reason(error),
+                        one.item.bytes,
+                        one.item.origin,
+                    )
+                    refused.add(document.key)
+        return refused
+
+    def _own(self, hashed: list[Hashed]) -> list[Hashed]:
+        """Without those whose key is another synchronized source's, which are failures."""
+        assert self.sync is not None
+        new = [one.item.document.key for one in hashed if one.item.document.key not in self.sync.members]
+        if not new:
+            return hashed
+        owners = dict(self.store._all(_calls.sync_owners(self.tenant, self.sync.source_id, new)))
+        if not owners:
+            return hashed
+        for one in hashed:
+            document = one.item.document
+            if document.key in owners:
+                self.tally.fail(
+                    document.key,
+                    document.source_uri,
+                    "store",
+                    f"the key is that of a document of another synchronized source, {owners[document.key]}. "
+                    "Give one of the two another prefix.",
+                    one.item.bytes,
+                    one.item.origin,
+                )
+        return [one for one in hashed if one.item.document.key not in owners]
+
+    def _move(self, changed: list[Hashed], states: Mapping[str, DocumentState]) -> set[str]:
+        """Give documents that are gone from the source, and are there under a new key, that key; the new
+        keys."""
+        assert self.sync is not None
+        pairs = [
+            (old, one.item.document)
+            for one in changed
+            if one.item.document.key not in states
+            and (old := self.sync.take_moved(one.item.document.key, one.content_hash)) is not None
+        ]
+        if not pairs:
+            return set()
+        results = self.store._all(
+            _calls.move_documents(
+                self.tenant,
+                [old for old, _ in pairs],
+                [document.key for _, document in pairs],
+                [document.source_uri for _, document in pairs],
+                self.run_id,
+            )
+        )
+        self.sync.moves.update((result.to_key, result.from_key) for result in results if result.moved)
+        return {result.to_key for result in results if result.moved}
 
     def _embed(self, documents: list[Prepared]) -> None:
         """Fill in the vectors of prepared documents."""
@@ -385,7 +539,12 @@ class Ingest:
                         vectors |= self._vectors(document.texts)
                     except (InvalidVector, InvalidArgument) as error:
                         self.tally.fail(
-                            document.key, document.source_uri, "embed", pipeline.reason(error), document.bytes
+                            document.key,
+                            document.source_uri,
+                            "embed",
+                            pipeline.reason(error),
+                            document.bytes,
+                            document.origin,
                         )
                         documents.remove(document)
                         part.remove(document)
@@ -457,7 +616,12 @@ class Ingest:
                 if len(batch.documents) == 1:
                     document = batch.documents[0]
                     self.tally.fail(
-                        document.key, document.source_uri, "store", pipeline.reason(error), document.bytes
+                        document.key,
+                        document.source_uri,
+                        "store",
+                        pipeline.reason(error),
+                        document.bytes,
+                        document.origin,
                     )
                     return
                 break
@@ -481,6 +645,9 @@ class Ingest:
         ]
         if kept:
             _execute(connection, _calls.put_sources(self.tenant, kept))
+        if self.sync is not None:
+            marks = [(document.key, document.mark) for document in batch.documents]
+            _execute(connection, _calls.put_sync_items(self.tenant, self.sync.source_id, marks))
         return results
 
     def _bury(self) -> None:
@@ -499,37 +666,10 @@ class Ingest:
                         key=failure.key,
                         source_uri=failure.source_uri,
                         run_id=self.run_id,
+                        origin=failure.origin,
                     ),
                 )
         self._report("read")
-
-    def _delete_gone(self, root: str, prefix: str) -> None:
-        """Delete documents whose source was a file under the folder and was not met in this run."""
-        folder = root.rstrip("/") + "/"
-        after = None
-        while True:
-            page = self.store.documents(
-                self.tenant, principals=["sift:writer"], key_prefix=prefix or None, k=1000, after=after
-            )
-            gone = [
-                document.key
-                for document in page
-                if document.key not in self.tally.keys and self._is_gone(document.source_uri or "", folder)
-            ]
-            if gone:
-                deleted = self.store.delete(self.tenant, gone, "gone from its folder")
-                self.tally.counts["deleted"] += sum(result.deleted for result in deleted)
-            if len(page) < 1000:
-                return
-            after = page[-1].key
-
-    def _is_gone(self, uri: str, root: str) -> bool:
-        """Whether a source not met is gone: it was under the root, not where something was unreadable."""
-        if not uri.startswith(root):
-            return False
-        return not any(
-            uri == unread or uri.startswith(unread.rstrip("/") + "/") for unread in self.tally.unread
-        )
 
     def _maintain(self, *, last: bool = False) -> None:
         """Fold statistics and pack postings when enough was stored since the last time.
@@ -560,6 +700,36 @@ class Ingest:
                     tally.counts["failed"],
                 )
             )
+
+
+def made_options(
+    *,
+    prefix: str,
+    format: str | None,
+    key: str | None,
+    acl: Any,
+    classification: str | None,
+) -> Options:
+    """The options of an ingest, checked before anything starts."""
+    if acl is not None:
+        acl = checked_acl(acl)
+        allowed, denied = pipeline.access_sets(acl)
+        if "" in allowed | denied:
+            raise InvalidArgument(
+                "a principal is empty",
+                hint="Leave acl out for the default; an empty list is nobody but writers.",
+            )
+    return Options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+
+
+def _by_access(items: Iterable[Hashed]) -> list[tuple[Acl, list[Hashed]]]:
+    """Documents by the access list they bring."""
+    groups: dict[Any, tuple[Acl, list[Hashed]]] = {}
+    for one in items:
+        acl = one.item.document.acl
+        assert acl is not None
+        groups.setdefault(pipeline.access_sets(acl), (acl, []))[1].append(one)
+    return list(groups.values())
 
 
 def _execute(connection: Any, call: _calls.Call[Any]) -> list[Any]:

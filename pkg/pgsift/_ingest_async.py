@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -32,8 +32,10 @@ from pgsift.ingest import pipeline, sources
 from pgsift.ingest.checking import checked_acl
 from pgsift.ingest.chunker import Chunker
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Tally
-from pgsift.ingest.sources import Broken, Item, Options, Source
-from pgsift.models import Document, IngestReport, Progress, PutResult
+from pgsift.ingest.retrying import Task
+from pgsift.ingest.sources import Broken, Found, Item, Options, Source
+from pgsift.ingest.syncing import SyncTarget
+from pgsift.models import Acl, Document, DocumentState, IngestReport, Progress, PutResult, Status
 from pgsift.vectors import as_floats
 
 if TYPE_CHECKING:
@@ -78,6 +80,10 @@ class AsyncIngest:
         except ValueError as error:
             raise InvalidArgument(str(error)) from None
         self.run_id: int | None = None
+        #: The source that is synchronized in this run, if one is.
+        self.sync: SyncTarget | None = None
+        #: Whether there were dead letters when the run began.
+        self.letters = False
         self.maintain_after = FIRST_MAINTAIN_CHUNKS
         self.tally = Tally()
         self.progress: Callable[[Progress], None] | None = None
@@ -99,34 +105,50 @@ class AsyncIngest:
         prefix: str,
         format: str | None,
         key: str | None,
-        sync: bool,
         progress: Callable[[Progress], None] | None,
     ) -> IngestReport:
         """Ingest sources; see :meth:`pgsift.AsyncStore.ingest`."""
         sources.check(given)
-        options = Options(
-            prefix=prefix,
-            format=format,
-            key=key,
-            acl=None if acl is None else checked_acl(acl),
-            classification=classification,
-        )
-        folders = sources.roots(given)
-        if sync and not folders:
+        options = made_options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+        if key is not None and not sources.is_standard_input(given):
             raise InvalidArgument(
-                "only folders can be synchronized", hint="Leave sync out, or pass a folder."
+                "key names the document on standard input",
+                hint="Files have their paths for keys; see prefix.",
             )
         self.progress = progress
         await self._begin()
         if progress is not None:
             self.total_bytes = await run_in_thread(sources.total_bytes, given)
-        self.run_id = await self.store._one(
-            _calls.start_run(self.tenant, sources.describe(given), self._parameters(options, sync))
-        )
+        await self.start(sources.describe(given), self.parameters(options))
+        read = sources.given_roots(given)
+        return await self.ingest(sources.read(given, options), roots=read, prefix=prefix)
+
+    async def retry(self, task: Task, progress: Callable[[Progress], None] | None) -> IngestReport:
+        """Read again what failed; see :meth:`pgsift.AsyncStore.retry_dead_letters`."""
+        self.progress = progress
+        await self._begin()
+        names = ", ".join(str(path) for path, _ in task.paths[:20])
+        await self.start(sources.printable(names)[:1000], self.parameters(task.options))
+        return await self.ingest(task.read())
+
+    async def start(self, described: str, parameters: Mapping[str, Any]) -> None:
+        """Open the record of the run."""
+        self.run_id = await self.store._one(_calls.start_run(self.tenant, described, parameters))
+        self.letters = bool(await self.store._all(_calls.list_dead_letters(self.tenant, 1, None)))
+
+    async def ingest(
+        self,
+        stream: Iterator[Found],
+        *,
+        roots: Sequence[str] = (),
+        prefix: str = "",
+    ) -> IngestReport:
+        """Store what a stream holds. ``roots`` are what it reads as a whole, so that dead letters of these
+        that did not fail again are over."""
         tasks = AsyncTasks(inline=not self.store.owns_transactions)
         try:
             try:
-                await self._stream(sources.read(given, options), tasks)
+                await self._stream(stream, tasks)
             except BaseException as error:
                 self.stopping = True
                 if not isinstance(error, Exception):  # Ctrl-C, or the task is cancelled
@@ -135,17 +157,26 @@ class AsyncIngest:
             finally:
                 await tasks.close()
             if self.missing_vectors:
-                await self.embed_missing(progress, begun=True)
-            if sync:
-                for folder in folders:
-                    await self._delete_gone(folder.absolute().as_uri(), options.prefix)
+                await self.embed_missing(self.progress, begun=True)
+            await self._after()
+            if self.letters:
+                for root in roots:
+                    await self.store._one(
+                        _calls.clear_dead_letters(
+                            self.tenant, root=root, prefix=prefix, before_run=self.run_id
+                        )
+                    )
             await self._maintain(last=True)
         except BaseException as error:
             await self._leave(error)
             raise
         report = self.tally.report(self.tenant, self.run_id)
+        assert self.run_id is not None
         await self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
+
+    async def _after(self) -> None:
+        """What a synchronization does when all is stored."""
 
     async def _cancel(self) -> None:
         """Cancel the statement that stores a batch, if there is one."""
@@ -187,7 +218,7 @@ class AsyncIngest:
             raise InvalidDocument(
                 f"the key {twice[:200]!r} is given twice", hint="Put the two versions in two calls."
             )
-        changed = await self._changed(hashed)
+        changed, relisted, states = await self._compared(hashed)
         unchanged = {item.item.document.key for item in hashed} - {item.item.document.key for item in changed}
         prepared = [
             await run_in_thread(_prepare_one, self.preparer, item, self.embedder is not None)
@@ -203,10 +234,16 @@ class AsyncIngest:
             for batch in batches:
                 for result in await self._call(connection, batch):
                     results[result.key] = result
-        if unchanged:
-            states = await self.store.document_states(self.tenant, sorted(unchanged))
-            for state in states:
-                results[state.key] = PutResult(state.key, "unchanged", None, state.version, state.chunks)
+            for acl, items in _by_access(relisted):
+                await _execute(connection, self._access(acl, items))
+            if unchanged and run_id is None:
+                await _execute(connection, _calls.clear_dead_letters(self.tenant, keys=sorted(unchanged)))
+        updated = {one.item.document.key for one in relisted}
+        for key in unchanged:
+            if key in states:
+                state = states[key]
+                status: Status = "updated" if key in updated else "unchanged"
+                results[key] = PutResult(key, status, None, state.version, state.chunks)
         return [results[key] for key in keys if key in results]
 
     async def embed_missing(self, progress: Callable[[Progress], None] | None, *, begun: bool = False) -> int:
@@ -312,7 +349,8 @@ class AsyncIngest:
             dense_weight=float(getattr(embedder, "dense_weight", 1.0)),
         )
 
-    def _parameters(self, options: Options, sync: bool) -> dict[str, Any]:
+    def parameters(self, options: Options) -> dict[str, Any]:
+        """What a run was told, for its record, and for those who retry what failed in it."""
         return {
             "analyzer": self.preparer.analyzer.name,
             "chunker": self.chunker.name,
@@ -322,7 +360,8 @@ class AsyncIngest:
             "acl": options.acl,
             "classification": options.classification,
             "keep_source": self.keep_source,
-            "sync": sync,
+            "chunk_size": self.chunker.target,
+            "sync": None if self.sync is None else self.sync.name,
         }
 
     async def _stream(self, stream: Any, tasks: AsyncTasks) -> None:
@@ -349,24 +388,139 @@ class AsyncIngest:
         return await run_in_thread(_read_group, groups, self.preparer, self.tally)
 
     async def _changed(self, hashed: list[Hashed]) -> list[Hashed]:
-        """Those of a group that are not stored as they are."""
+        """Those of a group whose text is not stored as it is; of the others the access is changed where
+        another was given."""
+        if self.sync is not None:
+            hashed = await self._own(hashed)
+        changed, relisted, states = await self._compared(hashed)
+        moved: set[str] = set()
+        if self.sync is not None and changed:
+            moved = await self._move(changed, states)
+            if moved:
+                again = [one for one in changed if one.item.document.key in moved]
+                changed = [one for one in changed if one.item.document.key not in moved]
+                _, more, others = await self._compared(again)
+                relisted, states = relisted + more, {**states, **others}
+        refused = await self._relist(relisted)
+        skip = {one.item.document.key for one in changed} | refused
+        updated = {one.item.document.key for one in relisted}
+        known = []
+        for one in hashed:
+            key = one.item.document.key
+            if key in skip:
+                continue
+            status = "moved" if key in moved else "updated" if key in updated else "unchanged"
+            self.tally.known(one.item, status)
+            known.append(one.item)
+            if self.embedder is not None and states[key].missing_vectors:
+                self.missing_vectors = True
+        if known and self.letters:
+            await self.store._one(
+                _calls.clear_dead_letters(
+                    self.tenant, keys=[item.document.key for item in known], before_run=self.run_id
+                )
+            )
+        if known and self.sync is not None:
+            marks = [(item.document.key, item.mark) for item in known]
+            news = [pair for pair in marks if self.sync.is_news(*pair)]
+            if news:
+                await self.store._all(_calls.put_sync_items(self.tenant, self.sync.source_id, news))
+        return changed
+
+    async def _compared(
+        self, hashed: list[Hashed]
+    ) -> tuple[list[Hashed], list[Hashed], Mapping[str, DocumentState]]:
+        """Those whose text is not stored as it is, those whose text is and whose access is another, and what
+        is stored."""
         if not hashed:
-            return []
+            return [], [], {}
         states = pipeline.states_by_key(
             await self.store.document_states(
                 self.tenant, [one.item.document.key for one in hashed], self.model
             )
         )
-        changed = []
+        changed, relisted = [], []
         for one in hashed:
-            state = states.get(one.item.document.key)
-            if state is not None and state.content_hash == one.content_hash:
-                self.tally.unchanged(one.item)
-                if self.embedder is not None and state.missing_vectors:
-                    self.missing_vectors = True
-            else:
+            document = one.item.document
+            state = states.get(document.key)
+            if state is None or state.content_hash != one.content_hash:
                 changed.append(one)
-        return changed
+            elif not pipeline.has_access(document.acl, state):
+                relisted.append(one)
+        return changed, relisted, states
+
+    def _access(self, acl: Acl, items: Sequence[Hashed]) -> _calls.Call[Any]:
+        allowed, denied = pipeline.access_sets(acl)
+        return _calls.set_access(
+            self.tenant, [one.item.document.key for one in items], sorted(allowed), sorted(denied), None
+        )
+
+    async def _relist(self, relisted: Sequence[Hashed]) -> set[str]:
+        """Change the access of documents whose text stays; the keys of those that are refused."""
+        refused: set[str] = set()
+        for acl, items in _by_access(relisted):
+            try:
+                await self.store._all(self._access(acl, items))
+            except (InvalidArgument, InvalidDocument) as error:
+                for one in items:
+                    document = one.item.document
+                    self.tally.fail(
+                        document.key,
+                        document.source_uri,
+                        "store",
+                        pipeline.reason(error),
+                        one.item.bytes,
+                        one.item.origin,
+                    )
+                    refused.add(document.key)
+        return refused
+
+    async def _own(self, hashed: list[Hashed]) -> list[Hashed]:
+        """Without those whose key is another synchronized source's, which are failures."""
+        assert self.sync is not None
+        new = [one.item.document.key for one in hashed if one.item.document.key not in self.sync.members]
+        if not new:
+            return hashed
+        owners = dict(await self.store._all(_calls.sync_owners(self.tenant, self.sync.source_id, new)))
+        if not owners:
+            return hashed
+        for one in hashed:
+            document = one.item.document
+            if document.key in owners:
+                self.tally.fail(
+                    document.key,
+                    document.source_uri,
+                    "store",
+                    f"the key is that of a document of another synchronized source, {owners[document.key]}. "
+                    "Give one of the two another prefix.",
+                    one.item.bytes,
+                    one.item.origin,
+                )
+        return [one for one in hashed if one.item.document.key not in owners]
+
+    async def _move(self, changed: list[Hashed], states: Mapping[str, DocumentState]) -> set[str]:
+        """Give documents that are gone from the source, and are there under a new key, that key; the new
+        keys."""
+        assert self.sync is not None
+        pairs = [
+            (old, one.item.document)
+            for one in changed
+            if one.item.document.key not in states
+            and (old := self.sync.take_moved(one.item.document.key, one.content_hash)) is not None
+        ]
+        if not pairs:
+            return set()
+        results = await self.store._all(
+            _calls.move_documents(
+                self.tenant,
+                [old for old, _ in pairs],
+                [document.key for _, document in pairs],
+                [document.source_uri for _, document in pairs],
+                self.run_id,
+            )
+        )
+        self.sync.moves.update((result.to_key, result.from_key) for result in results if result.moved)
+        return {result.to_key for result in results if result.moved}
 
     async def _embed(self, documents: list[Prepared]) -> None:
         """Fill in the vectors of prepared documents."""
@@ -384,7 +538,12 @@ class AsyncIngest:
                         vectors |= await self._vectors(document.texts)
                     except (InvalidVector, InvalidArgument) as error:
                         self.tally.fail(
-                            document.key, document.source_uri, "embed", pipeline.reason(error), document.bytes
+                            document.key,
+                            document.source_uri,
+                            "embed",
+                            pipeline.reason(error),
+                            document.bytes,
+                            document.origin,
                         )
                         documents.remove(document)
                         part.remove(document)
@@ -456,7 +615,12 @@ class AsyncIngest:
                 if len(batch.documents) == 1:
                     document = batch.documents[0]
                     self.tally.fail(
-                        document.key, document.source_uri, "store", pipeline.reason(error), document.bytes
+                        document.key,
+                        document.source_uri,
+                        "store",
+                        pipeline.reason(error),
+                        document.bytes,
+                        document.origin,
                     )
                     return
                 break
@@ -480,6 +644,9 @@ class AsyncIngest:
         ]
         if kept:
             await _execute(connection, _calls.put_sources(self.tenant, kept))
+        if self.sync is not None:
+            marks = [(document.key, document.mark) for document in batch.documents]
+            await _execute(connection, _calls.put_sync_items(self.tenant, self.sync.source_id, marks))
         return results
 
     async def _bury(self) -> None:
@@ -498,37 +665,10 @@ class AsyncIngest:
                         key=failure.key,
                         source_uri=failure.source_uri,
                         run_id=self.run_id,
+                        origin=failure.origin,
                     ),
                 )
         self._report("read")
-
-    async def _delete_gone(self, root: str, prefix: str) -> None:
-        """Delete documents whose source was a file under the folder and was not met in this run."""
-        folder = root.rstrip("/") + "/"
-        after = None
-        while True:
-            page = await self.store.documents(
-                self.tenant, principals=["sift:writer"], key_prefix=prefix or None, k=1000, after=after
-            )
-            gone = [
-                document.key
-                for document in page
-                if document.key not in self.tally.keys and self._is_gone(document.source_uri or "", folder)
-            ]
-            if gone:
-                deleted = await self.store.delete(self.tenant, gone, "gone from its folder")
-                self.tally.counts["deleted"] += sum(result.deleted for result in deleted)
-            if len(page) < 1000:
-                return
-            after = page[-1].key
-
-    def _is_gone(self, uri: str, root: str) -> bool:
-        """Whether a source not met is gone: it was under the root, not where something was unreadable."""
-        if not uri.startswith(root):
-            return False
-        return not any(
-            uri == unread or uri.startswith(unread.rstrip("/") + "/") for unread in self.tally.unread
-        )
 
     async def _maintain(self, *, last: bool = False) -> None:
         """Fold statistics and pack postings when enough was stored since the last time.
@@ -559,6 +699,36 @@ class AsyncIngest:
                     tally.counts["failed"],
                 )
             )
+
+
+def made_options(
+    *,
+    prefix: str,
+    format: str | None,
+    key: str | None,
+    acl: Any,
+    classification: str | None,
+) -> Options:
+    """The options of an ingest, checked before anything starts."""
+    if acl is not None:
+        acl = checked_acl(acl)
+        allowed, denied = pipeline.access_sets(acl)
+        if "" in allowed | denied:
+            raise InvalidArgument(
+                "a principal is empty",
+                hint="Leave acl out for the default; an empty list is nobody but writers.",
+            )
+    return Options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+
+
+def _by_access(items: Iterable[Hashed]) -> list[tuple[Acl, list[Hashed]]]:
+    """Documents by the access list they bring."""
+    groups: dict[Any, tuple[Acl, list[Hashed]]] = {}
+    for one in items:
+        acl = one.item.document.acl
+        assert acl is not None
+        groups.setdefault(pipeline.access_sets(acl), (acl, []))[1].append(one)
+    return list(groups.values())
 
 
 async def _execute(connection: Any, call: _calls.Call[Any]) -> list[Any]:

@@ -251,9 +251,10 @@ class DocumentText(Record):
 @dataclass(frozen=True, slots=True)
 class DocumentVersion(Record):
     """What held of a document from ``current_from`` to ``current_to``; ``event`` says how it came: created,
-    replaced (a new text), updated (something else about the same text), deleted or purged.
-    ``content_hash`` is hexadecimal. ``run_id``, ``changed_by`` and ``reason`` are told to applications and
-    writers only."""
+    replaced (a new text), updated (something else about the same text), moved (another key: ``key_then``),
+    deleted or purged. ``content_hash`` is hexadecimal. ``run_id``,
+    ``changed_by``, ``reason`` and other keys than the one asked for are told to applications and writers
+    only."""
 
     version: int
     revision: int
@@ -280,6 +281,7 @@ class DocumentVersion(Record):
     run_id: int | None
     changed_by: str | None
     reason: str | None
+    key_then: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,14 +401,16 @@ class DuplicatesReport(Record):
 
 @dataclass(frozen=True, slots=True)
 class DocumentState(Record):
-    """What is stored of a document: ``content_hash`` in hexadecimal, chunks, and chunks without a vector of
-    the model."""
+    """What is stored of a document: ``content_hash`` in hexadecimal, chunks, chunks without a vector of the
+    model, and who may see it (``denied`` beats ``principals``)."""
 
     key: str
     content_hash: str
     version: int
     chunks: int
     missing_vectors: int
+    principals: Sequence[str]
+    denied: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,8 +437,9 @@ class DocumentInfo(Record):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter(Record):
-    """A source that could not be ingested: the stage that failed (read, parse, chunk, embed, store), and
-    why."""
+    """A source that could not be ingested and is missing: the stage that failed (read, parse, chunk, embed,
+    store), why, how often (``failures``), and when first and last. ``origin`` says where it is read again;
+    ``parameters`` are those of the run it failed in last."""
 
     dead_letter_id: int
     run_id: int | None
@@ -442,7 +447,11 @@ class DeadLetter(Record):
     source_uri: str | None
     stage: str
     reason: str
+    failures: int
     created_at: datetime.datetime
+    failed_at: datetime.datetime
+    origin: Mapping[str, str] | None
+    parameters: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,12 +473,14 @@ class Stats(Record):
 
 @dataclass(frozen=True, slots=True)
 class Failure(Record):
-    """A source that was not ingested, as recorded in the dead letters."""
+    """A source that was not ingested, as recorded in the dead letters. ``origin`` says where to read it
+    again."""
 
     key: str | None
     source_uri: str | None
     stage: str
     reason: str
+    origin: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,9 +500,12 @@ class Progress(Record):
 class IngestReport(Record):
     """What an ingest did.
 
-    Documents: ``created``, ``replaced``, ``updated``, ``unchanged``, ``failed`` (see ``failures``: the
-    first 100 of them), ``deleted`` (gone from a synchronized folder), ``empty`` (stored without a chunk).
-    ``skipped`` counts files left alone, by reason: ``hidden``, ``symlink``, or the extension. ``chunks``
+    Documents: ``created``, ``replaced``, ``updated``, ``unchanged``, ``moved`` (another key, the same
+    document), ``failed`` (see ``failures``: the first 100 of them; ``reasons`` counts them all), ``deleted``
+    (gone from a synchronized source), ``empty`` (stored without a chunk). ``skipped`` counts what was left
+    alone, by reason: ``hidden``, ``symlink`` (a link that leaves the folder given), ``empty``, or the
+    extension. ``acl_ignored`` counts files whose front matter names an access list, which the one given
+    overrode. ``chunks``
     and ``tokens`` are those of created and replaced documents. ``terms_cut`` counts tokens cut at 256
     bytes, ``characters_cleaned`` characters and numbers PostgreSQL cannot hold, which were replaced. Of the
     vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known. ``withheld``
@@ -505,9 +519,11 @@ class IngestReport(Record):
     replaced: int = 0
     updated: int = 0
     unchanged: int = 0
+    moved: int = 0
     failed: int = 0
     deleted: int = 0
     empty: int = 0
+    acl_ignored: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     chunks: int = 0
     tokens: int = 0
@@ -520,11 +536,139 @@ class IngestReport(Record):
     bytes: int = 0
     seconds: float = 0.0
     failures: Sequence[Failure] = ()
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def documents(self) -> int:
-        """Documents that are stored now: created, replaced, updated and unchanged."""
-        return self.created + self.replaced + self.updated + self.unchanged
+        """Documents that are stored now: created, replaced, updated, unchanged and moved."""
+        return self.created + self.replaced + self.updated + self.unchanged + self.moved
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedChange(Record):
+    """What a synchronization would do with a key; ``from_key`` is where a moved document is now."""
+
+    change: Literal["create", "change", "move", "delete"]
+    key: str
+    from_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport(Record):
+    """What a synchronization did with one source, and whether it adds up.
+
+    ``entries`` were found in the source: files, or records (of a key that occurs more than once, its latest).
+    Each is ``stored`` (counted in the database when all was done), or ``failed`` and in the dead letters, or
+    ``skipped`` and not meant to be stored; ``reconciled`` says that ``entries`` is their sum, and that the
+    store holds nothing else of this source but ``kept``: documents whose entry was not met because something
+    could not be read. ``deletions`` counts records of a feed that say ``"deleted": true``. ``mode`` is
+    ``full`` or ``watermark``; with a watermark, ``unread`` entries were taken to be unchanged by their mark.
+    ``notes`` are sentences for people. ``ingest`` has the numbers of documents created, replaced, moved,
+    deleted. With ``dry_run`` nothing was changed, and ``planned`` lists what would be: ``create``, ``change``,
+    ``move``, ``delete`` with the keys.
+    """
+
+    tenant: str
+    source: str
+    kind: Literal["folder", "feed"]
+    prefix: str
+    mode: Literal["full", "watermark"]
+    watermark: str | None
+    entries: int
+    stored: int
+    failed: int
+    skipped: int
+    kept: int
+    unread: int
+    deletions: int
+    reconciled: bool
+    dry_run: bool
+    notes: Sequence[str]
+    planned: Sequence[PlannedChange]
+    ingest: IngestReport
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSource(Record):
+    """A folder or feed that is synchronized. ``watermark`` and ``counts`` are those of the last complete run,
+    which ended at ``finished_at``."""
+
+    name: str
+    kind: Literal["folder", "feed"]
+    location: str
+    prefix: str
+    documents: int
+    watermark: str | None
+    run_id: int | None
+    started_at: datetime.datetime | None
+    finished_at: datetime.datetime | None
+    counts: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncItem(Record):
+    """A document of a synchronized source, and the mark by which a change of it is seen without reading."""
+
+    key: str
+    content_hash: str
+    mark: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveResult(Record):
+    """Whether a document was given its new key."""
+
+    from_key: str
+    to_key: str
+    document_id: int | None
+    moved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(Record):
+    """What a corpus was made of. ``summary`` holds ``counts``, ``digests`` (of ``documents``, ``texts``,
+    ``access``), ``models``, ``settings``, and the versions of ``schema`` and ``package``."""
+
+    manifest_name: str
+    parent_name: str | None
+    created_by: str
+    created_at: datetime.datetime
+    summary: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestDocument(Record):
+    """A document a manifest lists, with hashes in hexadecimal; ``None`` after a purge."""
+
+    key: str
+    document_id: int | None
+    version: int
+    content_hash: str | None
+    access_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestChange(Record):
+    """One difference of two manifests. Documents are ``added``, ``removed``, ``changed``, ``moved`` (``name``
+    is the new key) or under other ``access``; a ``setting`` or model is ``changed``."""
+
+    kind: Literal["document", "setting"]
+    change: Literal["added", "removed", "changed", "moved", "access"]
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RetryReport(Record):
+    """What a retry of dead letters did: ``mended`` letters are gone, ``failed`` ones failed again,
+    ``not_retried`` came from no file that could be read again (standard input, a program), by number."""
+
+    retried: int
+    mended: int
+    failed: int
+    not_retried: Sequence[int]
+    reports: Sequence[IngestReport]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,8 @@ from psycopg_pool import ConnectionPool
 from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_here
-from pgsift._ingest import Ingest
+from pgsift._ingest import Ingest, made_options
+from pgsift._sync import Sync
 from pgsift.embed import Embedder, is_embeddable, reads
 from pgsift.errors import (
     InvalidArgument,
@@ -32,6 +33,8 @@ from pgsift.errors import (
     connection_failed,
     translated,
 )
+from pgsift.ingest import retrying
+from pgsift.ingest import sources as reading
 from pgsift.ingest.chunker import DEFAULT_TARGET
 from pgsift.ingest.sources import Source
 from pgsift.models import (
@@ -54,9 +57,13 @@ from pgsift.models import (
     FoldResult,
     Hit,
     IngestReport,
+    Manifest,
+    ManifestChange,
+    ManifestDocument,
     Member,
     Mended,
     Model,
+    MoveResult,
     NearDuplicate,
     PackResult,
     Progress,
@@ -64,8 +71,11 @@ from pgsift.models import (
     PutResult,
     QueryTerm,
     RepairResult,
+    RetryReport,
     SearchResult,
     Stats,
+    SyncReport,
+    SyncSource,
     Tenant,
 )
 
@@ -371,15 +381,46 @@ class Store:
         (on the caller's connection, one savepoint), so an interrupted run leaves whole documents and can be
         run again.
 
-        ``acl`` is for documents that bring no access list. ``prefix`` is put before every key. ``format``
+        ``acl`` is for documents that bring no access list; without it a new document gets what the prefix of
+        its key or the tenant gives, and a known one keeps what it has. The access list is no part of the
+        content: where it alone is another, the document is ``updated``. ``prefix`` is put before every key. ``format``
         (``text``, ``markdown``, ``html``, ``jsonl``) overrides what the extension says and tells what
-        standard input is; ``key`` names the document read there. With ``sync`` documents whose file was
-        under one of the folders and is gone are deleted. With ``keep_source`` the bytes of what is parsed are
+        standard input is; ``key`` names the document read there. With ``sync`` the folders among the sources
+        are synchronized as :meth:`sync` does it. With ``keep_source`` the bytes of what is parsed are
         kept, compressed, and :meth:`document_source` gives them back. ``classification`` is for documents
         that bring none; the tenant's options say which may be sent to a remote embedder, and the others are
         stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
         units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
         """
+        if sync:
+            folders, rest = reading.folders_and_rest(sources)
+            if not folders:
+                raise InvalidArgument(
+                    "only folders can be synchronized",
+                    hint="Leave sync out, or pass a folder; a feed of JSON lines is synchronized by Store.sync.",
+                )
+            if key is not None:
+                raise InvalidArgument("key names the document on standard input", hint="Leave it out.")
+            reports = [
+                (
+                    self.sync(
+                        tenant,
+                        folder,
+                        prefix=prefix,
+                        acl=acl,
+                        classification=classification,
+                        format=format,
+                        embedder=embedder,
+                        keep_source=keep_source,
+                        chunk_size=chunk_size,
+                        progress=progress,
+                    )
+                ).ingest
+                for folder in folders
+            ]
+            if not rest:
+                return retrying.merged(reports)
+            sources = rest
         ingest = Ingest(
             self,
             tenant,
@@ -388,16 +429,90 @@ class Store:
             chunk_size=chunk_size,
             keep_source=keep_source,
         )
-        return ingest.run(
+        report = ingest.run(
             sources,
             acl=acl,
             classification=classification,
             prefix=prefix,
             format=format,
             key=key,
-            sync=sync,
             progress=progress,
         )
+        return retrying.merged([*reports, report]) if sync else report
+
+    def sync(
+        self,
+        tenant: str,
+        source: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        prefix: str = "",
+        watermark: bool = False,
+        allow_empty: bool = False,
+        dry_run: bool = False,
+        acl: Iterable[str] | None = None,
+        classification: str | None = None,
+        format: str | None = None,
+        embedder: Embedder | None = None,
+        keep_source: bool = False,
+        chunk_size: int = DEFAULT_TARGET,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> SyncReport:
+        """Make the store hold what a folder, or a feed of JSON lines, holds, and report whether that adds up.
+
+        What is new or changed is ingested as by :meth:`ingest`. What is gone is deleted, and a tombstone says
+        why; but not where something could not be read that it may be in. What is there under a new key, with
+        the content of something that is gone, keeps its number, history and vectors. All is read; with
+        ``watermark`` only files whose size or time is another than when they were stored, and records whose
+        ``version`` or ``updated_at`` is later (:mod:`pgsift.ingest.syncing`); a feed then names changes alone,
+        and deletes by ``"deleted": true``. Where cleaning, parsers, chunker, analyzer, model or options are
+        not those of the last run, all is read.
+
+        A source is known by its ``name``, by default its address. Under another prefix it is refused
+        (:class:`~pgsift.errors.AlreadyExists`), and so is a source that holds nothing while the store has
+        something of it, unless ``allow_empty``. An interrupted run is simply run again. With ``dry_run``
+        nothing is changed, and the report lists what would be.
+        """
+        options = made_options(prefix=prefix, format=format, key=None, acl=acl, classification=classification)
+        if not dry_run:
+            return Sync(
+                self,
+                tenant,
+                source,
+                options,
+                name=name,
+                watermark=watermark,
+                allow_empty=allow_empty,
+                embedder=embedder or self.embedder,
+                chunk_size=chunk_size,
+                keep_source=keep_source,
+            ).synchronize(progress)
+        with self._transaction() as connection, connection.transaction(force_rollback=True):
+            return Sync(
+                Store(connection=connection),
+                tenant,
+                source,
+                options,
+                name=name,
+                watermark=watermark,
+                allow_empty=allow_empty,
+                dry_run=True,
+                chunk_size=chunk_size,
+                keep_source=keep_source,
+            ).synchronize(progress)
+
+    def sync_sources(self, tenant: str) -> list[SyncSource]:
+        """The folders and feeds that are synchronized."""
+        return self._all(_calls.list_sync_sources(tenant))
+
+    def end_sync(self, tenant: str, name: str) -> bool:
+        """Forget that a source is synchronized; its documents stay. False when there is none of this name."""
+        return self._one(_calls.end_sync(tenant, name))
+
+    def move(self, tenant: str, from_keys: Iterable[str], to_keys: Iterable[str]) -> list[MoveResult]:
+        """Give documents other keys, in one transaction. They keep number, history and vectors; one whose
+        access is what the prefix of its key gives gets what the new prefix gives."""
+        return self._all(_calls.move_documents(tenant, from_keys, to_keys))
 
     def embed_missing(
         self,
@@ -441,8 +556,8 @@ class Store:
     def document_history(
         self, tenant: str, key: str, *, principals: Iterable[str] | None = None
     ) -> list[DocumentVersion]:
-        """The versions of a document and its tombstones, oldest first. A writer who passes no principals sees
-        those of every document."""
+        """The versions of a document and its tombstones, oldest first; a writer who passes ``sift:writer``
+        sees those of every document."""
         return self._all(_calls.document_history(tenant, key, principals))
 
     def document_source(
@@ -547,9 +662,105 @@ class Store:
         """Content hash, version and number of chunks of those keys that are stored."""
         return self._all(_calls.document_states(tenant, keys, model))
 
-    def dead_letters(self, tenant: str, *, k: int = 100, run_id: int | None = None) -> list[DeadLetter]:
-        """Sources that could not be ingested, newest first."""
-        return self._all(_calls.list_dead_letters(tenant, k, run_id))
+    def dead_letters(
+        self, tenant: str, *, k: int = 100, run_id: int | None = None, ids: Sequence[int] | None = None
+    ) -> list[DeadLetter]:
+        """Sources that could not be ingested and are missing, the last to fail first: one letter each, however
+        often they failed. A letter goes when its source is ingested."""
+        return self._all(_calls.list_dead_letters(tenant, k, run_id, ids))
+
+    def clear_dead_letters(self, tenant: str, ids: Sequence[int]) -> int:
+        """Remove dead letters by number; how many there were."""
+        return self._one(_calls.clear_dead_letters(tenant, ids=ids))
+
+    def retry_dead_letters(
+        self,
+        tenant: str,
+        ids: Sequence[int] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RetryReport:
+        """Read the sources of dead letters again, of all or of those of the numbers, each with the prefix,
+        access list and other options of the run it failed in. A letter whose source is ingested now goes, one
+        that fails again is counted up. Of a file of JSON lines all lines are read again."""
+        letters = self.dead_letters(tenant, k=2**31 - 1, ids=ids)
+        tasks, not_retried = retrying.tasks(letters)
+        reports: list[IngestReport] = []
+        mended = failed = 0
+        for task in tasks:
+            wanted = (embedder or self.embedder) if task.model is not None else None
+            if task.feed:
+                report = (
+                    self.sync(
+                        tenant,
+                        task.paths[0][0],
+                        name=task.sync,
+                        watermark=True,
+                        prefix=task.options.prefix,
+                        format=task.options.format,
+                        acl=task.options.acl,
+                        classification=task.options.classification,
+                        embedder=wanted,
+                        keep_source=task.keep_source,
+                        chunk_size=task.chunk_size,
+                        progress=progress,
+                    )
+                ).ingest
+            else:
+                ingest = Ingest(
+                    self,
+                    tenant,
+                    embedder=wanted,
+                    chunk_size=task.chunk_size,
+                    keep_source=task.keep_source,
+                )
+                report = ingest.retry(task, progress)
+            reports.append(report)
+            left = {
+                letter.dead_letter_id
+                for letter in self.dead_letters(tenant, k=2**31 - 1, ids=task.ids)
+                if letter.run_id == report.run_id
+            }
+            over = [number for number in task.ids if number not in left]
+            if over:
+                self._one(_calls.clear_dead_letters(tenant, ids=over, before_run=report.run_id))
+            mended += len(over)
+            failed += len(left)
+        return RetryReport(mended + failed, mended, failed, tuple(not_retried), tuple(reports))
+
+    # Manifests
+
+    def create_manifest(
+        self, tenant: str, name: str | None = None, *, parent: str | None = None
+    ) -> Manifest:
+        """Record what the corpus is made of: counts, digests of documents, texts and access lists, models,
+        settings, versions, and each document with its hashes.
+
+        ``name`` is the time when it is left out; ``parent`` the latest manifest, and ``""`` none. The same
+        corpus has the same digests, also after dump and restore.
+        """
+        from importlib.metadata import version
+
+        return self._one(_calls.create_manifest(tenant, name, parent, version("pgsift")))
+
+    def manifests(self, tenant: str) -> list[Manifest]:
+        """The manifests of a tenant, the latest first."""
+        return self._all(_calls.list_manifests(tenant))
+
+    def manifest_documents(
+        self, tenant: str, name: str, *, k: int = 1000, after: str | None = None
+    ) -> list[ManifestDocument]:
+        """One page of the documents a manifest lists, by key; of ``now``, those there are."""
+        return self._all(_calls.manifest_documents(tenant, name, k, after))
+
+    def compare_manifests(self, tenant: str, a: str, b: str = "now") -> list[ManifestChange]:
+        """What changed from one manifest to another, or to the corpus as it is (``now``)."""
+        return self._all(_calls.compare_manifests(tenant, a, b))
+
+    def drop_manifest(self, tenant: str, name: str) -> bool:
+        """Remove a manifest; false when there is none of this name."""
+        return self._one(_calls.drop_manifest(tenant, name))
 
     def stats(self, tenant: str) -> Stats:
         """The size of a tenant's corpus."""

@@ -62,7 +62,8 @@ BEGIN
         ORDER BY r.relname COLLATE "C"
     LOOP
         place := v_table.name;
-        kind := CASE WHEN v_table.name IN ('chunk_history', 'vector_history', 'document_sources', 'dead_letters') THEN 'history' ELSE 'search' END;
+        kind := CASE WHEN v_table.name IN ('chunk_history', 'vector_history', 'document_sources', 'dead_letters', 'sync_items',
+                                                    'manifest_documents') THEN 'history' ELSE 'search' END;
         note := NULL;
         EXECUTE format('SELECT count(*) FROM sift.%I AS x WHERE x.tenant_id = $1 AND (%s)', v_table.name, v_table.condition)
         INTO v_count USING v_tenant_id, v_chunk_ids, v_ids, v_key;

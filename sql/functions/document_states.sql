@@ -1,6 +1,14 @@
 -- What is stored of documents, so that a writer can leave alone what has not changed.
 CREATE OR REPLACE FUNCTION sift.document_states(tenant text, keys text[], model text DEFAULT NULL)
-RETURNS TABLE (key text, content_hash text, version integer, chunks integer, missing_vectors integer)
+RETURNS TABLE (
+    key             text,
+    content_hash    text,
+    version         integer,
+    chunks          integer,
+    missing_vectors integer,
+    principals      text[],
+    denied          text[]
+)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
@@ -12,8 +20,11 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT d.key, encode(d.content_hash, 'hex'), d.version, n.chunks::integer,
-           CASE WHEN v_model_id IS NULL THEN 0 ELSE (n.chunks - n.vectors)::integer END
+           CASE WHEN v_model_id IS NULL THEN 0 ELSE (n.chunks - n.vectors)::integer END,
+           a.principals, a.denied
     FROM sift.documents AS d
+    CROSS JOIN LATERAL (SELECT l.principals, l.denied FROM sift.access_lists AS l
+                        WHERE l.tenant_id = v_tenant_id AND l.access_list_id = d.access_list_id OFFSET 0) AS a
     CROSS JOIN LATERAL (
         SELECT count(*) AS chunks,
                count(*) FILTER (WHERE v_model_id IS NOT NULL AND EXISTS (
@@ -26,6 +37,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.document_states(text, text[], text) IS
-    'Content hash (hexadecimal), version, number of chunks, and chunks without a vector of the model, of those keys that are stored.';
+    'Content hash (hexadecimal), version, number of chunks, chunks without a vector of the model, and access list, of those keys that are stored.';
 REVOKE ALL ON FUNCTION sift.document_states(text, text[], text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.document_states(text, text[], text) TO sift_owner, sift_writer;

@@ -261,6 +261,11 @@ BEGIN
         WHERE p.action ->> 0 IN ('created', 'replaced') AND n.entity <> '';
     END IF;
 
+    -- What failed and is stored now is missing no more; what else failed in this run under the same key still is.
+    DELETE FROM sift.dead_letters AS l
+    WHERE l.tenant_id = v_tenant_id AND l.key IN (SELECT n.value ->> 'key' FROM jsonb_array_elements(v_batch) AS n (value))
+      AND (v_run_id IS NULL OR l.run_id IS DISTINCT FROM v_run_id);
+
     RETURN QUERY
     SELECT n.value ->> 'key', v_actions -> (n.value ->> 'key') ->> 0, d.document_id, d.version,
            (SELECT count(*)::integer FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = d.document_id)

@@ -31,14 +31,15 @@ RETURNS TABLE (
     retain_until         timestamptz,
     run_id               bigint,
     changed_by           text,
-    reason               text
+    reason               text,
+    key_then             text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE
     v_tenant_id integer := sift._enter(tenant, caller, proof);
-    v_all       boolean := principals IS NULL AND sift._is_writer(caller);
+    v_all       boolean := coalesce('sift:writer' = ANY (principals), false) AND sift._is_writer(caller);
     v_trusted   boolean := sift._is_trusted(caller);
     v_lists     bigint[];
 BEGIN
@@ -50,7 +51,7 @@ BEGIN
            encode(h.content_hash, 'hex'), h.length, h.parser, h.chunker, h.analyzer_fingerprint,
            CASE WHEN h.current_to IS NULL THEN m.names ELSE h.models END, h.language, h.license, h.classification, h.observed_at,
            h.valid_from, h.valid_to, h.retain_until, CASE WHEN v_trusted THEN h.run_id END, CASE WHEN v_trusted THEN h.changed_by END,
-           CASE WHEN v_trusted THEN h.reason END
+           CASE WHEN v_trusted THEN h.reason END, CASE WHEN v_trusted OR h.key = _document_history.key THEN h.key END
     FROM sift.document_versions AS h
     -- A backfill may have added vectors of further models to what is current.
     CROSS JOIN LATERAL (
@@ -61,8 +62,12 @@ BEGIN
                                   WHERE v.tenant_id = v_tenant_id AND v.chunk_id = s.chunk_id OFFSET 0) AS e
               WHERE s.tenant_id = v_tenant_id AND s.document_id = h.document_id AND h.current_to IS NULL) AS u
         JOIN sift.embedding_models AS n ON n.model_id = u.model_id) AS m
+    -- A document that was moved has been under other keys before.
     WHERE h.tenant_id = v_tenant_id
-      AND h.key IN (_document_history.key, 'sha256:' || encode(sha256(convert_to(_document_history.key, 'UTF8')), 'hex'))
+      AND h.document_id IN (
+          SELECT v.document_id FROM sift.document_versions AS v
+          WHERE v.tenant_id = v_tenant_id
+            AND v.key IN (_document_history.key, 'sha256:' || encode(sha256(convert_to(_document_history.key, 'UTF8')), 'hex')))
       AND (v_all OR (sift._list_today(v_tenant_id, h.document_id, h.key) = ANY (v_lists)) IS TRUE)
     ORDER BY h.document_id, h.version, h.revision;
 END

@@ -68,6 +68,10 @@ BEGIN
 
     DELETE FROM sift.dead_letters AS l
     WHERE l.tenant_id = v_tenant_id AND (l.key = ANY (v_all_keys) OR (l.key IS NULL AND l.source_uri = ANY (v_uris)));
+    DELETE FROM sift.sync_items AS i WHERE i.tenant_id = v_tenant_id AND i.key = ANY (v_keys);
+    UPDATE sift.manifest_documents AS m
+    SET document_id = NULL, key = sift._key_hash(m.key), content_hash = NULL, access_hash = NULL
+    WHERE m.tenant_id = v_tenant_id AND m.document_id = ANY (v_ids);
     UPDATE sift.ingest_runs AS r
     SET summary = jsonb_set(r.summary, '{failures}', (
         SELECT coalesce(jsonb_agg(f.value ORDER BY f.position), '[]'::jsonb)

@@ -36,7 +36,7 @@ CREATE TABLE sift.document_versions (
     reason               text,
     changed_by           text NOT NULL,
     CONSTRAINT document_versions_pkey PRIMARY KEY (tenant_id, document_id, version, revision),
-    CONSTRAINT document_versions_event_check CHECK (event IN ('created', 'replaced', 'updated', 'deleted', 'purged')),
+    CONSTRAINT document_versions_event_check CHECK (event IN ('created', 'replaced', 'updated', 'moved', 'deleted', 'purged')),
     CONSTRAINT document_versions_current_check CHECK (current_to >= current_from)
 );
 -- Neither begins with tenant_id, for the reason given in documents.
@@ -49,7 +49,7 @@ COMMENT ON COLUMN sift.document_versions.revision IS '0 for a new text; one up w
 COMMENT ON COLUMN sift.document_versions.access_list_id IS 'The access list when the row was written, or last seen current. Who may see history is decided by the list of today.';
 COMMENT ON COLUMN sift.document_versions.current_from IS 'Start of the transaction that wrote it, or later: never before what it follows.';
 COMMENT ON COLUMN sift.document_versions.current_to IS 'When it ceased to be current; NULL while it is. Of a tombstone, the time of the deletion.';
-COMMENT ON COLUMN sift.document_versions.event IS 'created, replaced (a new text), updated (the same text, something else about it), deleted (a tombstone) or purged.';
+COMMENT ON COLUMN sift.document_versions.event IS 'created, replaced (a new text), updated (the same text, something else about it), moved (another key), deleted (a tombstone) or purged.';
 COMMENT ON COLUMN sift.document_versions.models IS 'Names of the embedding models there were vectors of: when it was written, and again when it ceased to be current.';
 COMMENT ON COLUMN sift.document_versions.chunk_ids IS 'The numbers its chunks had, once they are gone.';
 COMMENT ON COLUMN sift.document_versions.text_hashes IS 'sha256 of their bodies, until a purge: a hash of a text that can be guessed tells the text.';

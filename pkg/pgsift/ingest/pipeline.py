@@ -6,9 +6,10 @@ item it gives the content hash, which decides whether the document has changed, 
 :class:`Prepared`: parsed, cleaned, cut and tokenized.
 
 The content hash is a sha256 over the content as read and over everything else that what is stored depends
-on: title, metadata, access list, licence, language, dates and version as given, chunks and vectors made by
-the caller, format, and the versions of parser, cleaning, chunker and analyzer. It leaves out the source URI
-and ``observed_at``, so that a folder that was moved is not ingested anew.
+on: title, metadata, licence, language, dates and version as given, chunks and vectors made by the caller,
+format, and the versions of parser, cleaning, chunker and analyzer. It leaves out the source URI and
+``observed_at``, so that a folder that was moved is not ingested anew, and the access list, which is compared
+and changed by itself (:func:`has_access`).
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from pgsift.ingest.checking import checked_key
 from pgsift.ingest.chunker import Chunker, Span
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
 from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
-from pgsift.ingest.sources import Broken, Item, Skipped
-from pgsift.models import Acl, Chunk, Document, Failure, IngestReport, PutResult
+from pgsift.ingest.sources import Broken, Found, Item, Skipped, Unread
+from pgsift.models import Acl, Chunk, Document, DocumentState, Failure, IngestReport, PutResult
 from pgsift.vectors import as_floats
 
 #: Documents of which the states are asked, and which are prepared, together; four times as many where nothing
@@ -43,6 +44,12 @@ BATCH_CHUNKS = 2000
 BATCH_BYTES = 8 * 1024 * 1024
 #: Failures listed in a report; all of them are in the dead letters.
 REPORTED_FAILURES = 100
+# Members of a front matter that say who may see a file.
+_ACCESS = re.compile(
+    r"_*(acls?|access([_-]?(list|control))?|allow(ed)?|den(y|ied)|principals?|permissions?|visible([_-]?to)?|"
+    r"visibility|readers?)",
+    re.IGNORECASE,
+)
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
 
 # Encoders are made once; json.dumps makes one for each call with options.
@@ -68,6 +75,10 @@ class Prepared:
     source: tuple[str, builtins.bytes] | None = None
     #: Whether the text was kept from a remote embedder.
     withheld: bool = False
+    origin: Mapping[str, str] | None = None
+    mark: str | None = None
+    #: Whether the front matter names an access list, which the one given overrides.
+    acl_ignored: bool = False
 
     def encode(self) -> str:
         """The record as JSON. Raises :class:`~pgsift.errors.InvalidDocument` when it has no JSON form."""
@@ -122,7 +133,10 @@ class Preparer:
         self.index_title = index_title
         self.model = model
         self.dimensions = dimensions
-        self._settings = "\n".join((CLEANING_VERSION, chunker.name, analyzer.fingerprint, str(index_title)))
+        #: What decides, beside the source, what is stored of a document.
+        self.transformation = "\n".join(
+            (CLEANING_VERSION, chunker.name, analyzer.fingerprint, str(index_title))
+        )
 
     def content_hash(self, item: Item) -> str:
         """The content hash of an item, in hexadecimal. Raises what :meth:`prepare` raises for values
@@ -137,14 +151,13 @@ class Preparer:
             document.source_version,
             _when(document.valid_from),
             _when(document.valid_to),
-            _acl_identity(document.acl),
             clean_json(document.metadata)[0] if document.metadata else {},
         ]
         if document.chunks is None:
             given.append(parser_name(_format(document)))
         else:
             given.append([_chunk_identity(chunk) for chunk in document.chunks])
-        digest = hashlib.sha256(self._settings.encode())
+        digest = hashlib.sha256(self.transformation.encode())
         digest.update(_encode_identity(given).encode())
         digest.update(b"\0")
         text = document.text
@@ -165,12 +178,22 @@ class Preparer:
         metadata, changes = clean_json(document.metadata) if document.metadata else ({}, 0)
         cleaned += changes
         language, license = document.language, document.license
+        acl_ignored = False
         chunks: list[dict[str, Any]]
         if document.chunks is None:
             kind = _format(document)
             parsed = parse(document.text, kind)
             cleaned += parsed.cleaned
             title = title or parsed.title or ""
+            named = next((name for name in parsed.metadata if _ACCESS.fullmatch(name)), None)
+            if named is not None:
+                if document.acl is None:
+                    raise InvalidDocument(
+                        f"the front matter says who may see the file ({named[:100]}), which is not heeded: "
+                        "whoever can write a file must not be able to publish it",
+                        hint="Give the access list with --acl (in Python acl=), which wins, or remove it from the file.",
+                    )
+                acl_ignored = True
             if parsed.metadata:
                 found, changes = clean_json(parsed.metadata)
                 metadata, cleaned = {**found, **metadata}, cleaned + changes
@@ -216,6 +239,7 @@ class Preparer:
             source = document.text
             content = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
             prepared.source = (_MEDIA_TYPES[_format(document)], content)
+        prepared.origin, prepared.mark, prepared.acl_ignored = item.origin, item.mark, acl_ignored
         prepared.withheld = embed and self.remote is not None and not self.remote.allows(record)
         if embed:
             prepared.texts = [
@@ -305,10 +329,16 @@ def _format(document: Document) -> Format:
     return document.format  # type: ignore[return-value]
 
 
-def _acl_identity(acl: Acl | None) -> Any:
+def access_sets(acl: Acl) -> tuple[frozenset[str], frozenset[str]]:
+    """Who may see, and who may not, of an access list in either of its forms."""
     if isinstance(acl, Mapping):
-        return {part: sorted(set(names)) for part, names in sorted(acl.items())}
-    return None if acl is None else sorted(set(acl))
+        return frozenset(acl.get("allow", ())), frozenset(acl.get("deny", ()))
+    return frozenset(acl), frozenset()
+
+
+def has_access(acl: Acl | None, state: DocumentState) -> bool:
+    """Whether a stored document has this access list already; without one it keeps what it has."""
+    return acl is None or access_sets(acl) == (frozenset(state.principals), frozenset(state.denied))
 
 
 def _when(value: Any) -> str | None:
@@ -341,9 +371,7 @@ def _embedding_text(title: str, body: str) -> str:
     return embedding_text(title or None, body)
 
 
-def groups(
-    stream: Iterator[Item | Broken | Skipped], tally: Tally, *, factor: int = 1
-) -> Iterator[list[Item]]:
+def groups(stream: Iterator[Found], tally: Tally, *, factor: int = 1) -> Iterator[list[Item]]:
     """Items in groups of bounded size. Broken sources, repeated keys and skipped files are noted in the
     tally as they come; a group may be empty, so that what was noted is dealt with in time. ``factor``
     multiplies the number of documents of a group."""
@@ -353,11 +381,14 @@ def groups(
         if isinstance(found, Skipped):
             tally.skipped[found.reason] = tally.skipped.get(found.reason, 0) + 1
             continue
+        if isinstance(found, Unread):
+            tally.unread_by_mark(found.key)
+            continue
         if isinstance(found, Broken):
             why = f"{found.reason}. {found.hint}" if found.hint else found.reason
-            tally.fail(found.key, found.source_uri, found.stage, why, found.bytes)
-            if found.source_uri is not None:
-                tally.unread.add(found.source_uri)
+            tally.fail(found.key, found.source_uri, found.stage, why, found.bytes, found.origin)
+            if found.document_key is not None:
+                tally.failed_keys.add(found.document_key)
             if len(tally.pending) >= GROUP_DOCUMENTS:
                 yield group
                 group, size = [], 0
@@ -370,6 +401,8 @@ def groups(
                 "read",
                 "the key occurs twice in this run; the first document was kept",
                 found.bytes,
+                found.origin,
+                again=True,
             )
             continue
         tally.keys.add(document.key)
@@ -388,7 +421,9 @@ def hash_group(preparer: Preparer, group: Iterable[Item], tally: Tally) -> list[
         try:
             hashed.append(Hashed(item, preparer.content_hash(item)))
         except (PgsiftError, RecursionError) as error:
-            tally.fail(item.document.key, item.document.source_uri, "parse", reason(error), item.bytes)
+            tally.fail(
+                item.document.key, item.document.source_uri, "parse", reason(error), item.bytes, item.origin
+            )
     return hashed
 
 
@@ -401,8 +436,8 @@ def prepare_group(
         try:
             result.append(preparer.prepare(hashed, embed=embed))
         except (PgsiftError, RecursionError) as error:
-            document = hashed.item.document
-            tally.fail(document.key, document.source_uri, "parse", reason(error), hashed.item.bytes)
+            item, document = hashed.item, hashed.item.document
+            tally.fail(document.key, document.source_uri, "parse", reason(error), item.bytes, item.origin)
     return result
 
 
@@ -433,7 +468,9 @@ def batches(documents: Iterable[Prepared], tally: Tally) -> Iterator[Batch]:
         try:
             text = document.encode()
         except PgsiftError as error:
-            tally.fail(document.key, document.source_uri, "store", reason(error), document.bytes)
+            tally.fail(
+                document.key, document.source_uri, "store", reason(error), document.bytes, document.origin
+            )
             continue
         if batch.documents and (chunks + document.chunks > BATCH_CHUNKS or size + len(text) > BATCH_BYTES):
             yield batch
@@ -463,17 +500,20 @@ def reason(error: BaseException) -> str:
 
 class Tally:
     """What a run has done so far, noted from two threads. ``pending`` are failures not yet in the dead
-    letters; ``keys`` are all keys met; ``unread`` are the URIs of files and folders of which something could
-    not be read."""
+    letters; ``keys`` are all keys met, ``failed_keys`` those of which nothing could be stored."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
         self.counts = dict.fromkeys(
-            ("created", "replaced", "updated", "unchanged", "failed", "deleted", "empty"), 0
+            ("created", "replaced", "updated", "unchanged", "moved", "failed", "deleted", "empty"), 0
         )
+        self.acl_ignored = 0
+        #: Entries that were taken to be unchanged by their marks.
+        self.unread = 0
+        self.reasons: dict[str, int] = {}
+        self.failed_keys: set[str] = set()
         self.skipped: dict[str, int] = {}
         self.keys: set[str] = set()
-        self.unread: set[str] = set()
         self._lock = threading.Lock()
         self.pending: list[Failure] = []
         self.failures: list[Failure] = []
@@ -487,23 +527,46 @@ class Tally:
     @property
     def documents(self) -> int:
         """Documents dealt with, failures included."""
-        return sum(self.counts[name] for name in ("created", "replaced", "updated", "unchanged", "failed"))
+        return sum(
+            self.counts[name] for name in ("created", "replaced", "updated", "unchanged", "moved", "failed")
+        )
 
-    def fail(self, key: str | None, source_uri: str | None, stage: str, why: str, size: int = 0) -> None:
-        """Note a source that could not be ingested."""
-        failure = Failure(None if key is None else clean_text(key)[0], source_uri, stage, why)
+    def fail(
+        self,
+        key: str | None,
+        source_uri: str | None,
+        stage: str,
+        why: str,
+        size: int = 0,
+        origin: Mapping[str, str] | None = None,
+        *,
+        again: bool = False,
+    ) -> None:
+        """Note a source that could not be ingested; with ``again`` one whose key has a document."""
+        failure = Failure(None if key is None else clean_text(key)[0], source_uri, stage, why, origin)
         with self._lock:
+            if key is not None and not again:
+                self.failed_keys.add(key)
+            if why in self.reasons or len(self.reasons) < REPORTED_FAILURES:
+                self.reasons[why] = self.reasons.get(why, 0) + 1
             self.pending.append(failure)
             self.counts["failed"] += 1
             self.bytes += size
             if len(self.failures) < REPORTED_FAILURES:
                 self.failures.append(failure)
 
-    def unchanged(self, item: Item) -> None:
-        """Note a document that is stored as it is."""
+    def known(self, item: Item, status: str = "unchanged") -> None:
+        """Note a document whose text is stored: it is as it was, or ``updated``, or ``moved``."""
         with self._lock:
-            self.counts["unchanged"] += 1
+            self.counts[status] += 1
             self.bytes += item.bytes
+
+    def unread_by_mark(self, key: str) -> None:
+        """Note a document that was not read, since its mark is the same."""
+        with self._lock:
+            self.keys.add(key)
+            self.unread += 1
+            self.counts["unchanged"] += 1
 
     def stored(self, documents: Sequence[Prepared], results: Sequence[PutResult]) -> None:
         """Note what became of a batch."""
@@ -519,6 +582,7 @@ class Tally:
                     self.tokens += document.tokens
                     self.terms_cut += document.terms_cut
                     self.cleaned += document.cleaned
+                    self.acl_ignored += document.acl_ignored
                     if document.withheld:
                         self.withheld.append(document.key)
                     self.counts["empty"] += document.chunks == 0
@@ -529,6 +593,7 @@ class Tally:
             tenant,
             run_id,
             **self.counts,
+            acl_ignored=self.acl_ignored,
             skipped=dict(sorted(self.skipped.items())),
             chunks=self.chunks,
             tokens=self.tokens,
@@ -541,6 +606,7 @@ class Tally:
             bytes=self.bytes,
             seconds=time.monotonic() - self.started,
             failures=tuple(self.failures),
+            reasons=dict(self.reasons),
         )
 
 

@@ -8,6 +8,10 @@ the file given), with ``/`` on every system, after the prefix. The key of a JSON
 the prefix; of a file found in a folder it is the file's key, ``#`` and the ``id``, since several files of a
 folder may count from 1. A byte of a file name that is not UTF-8 is written ``\\xNN``.
 
+Hidden files are left alone, and so are links that lead out of the folder given, since whoever can write into
+it must not be able to publish what lies elsewhere; links to files within it are followed, linked folders are
+not.
+
 A JSON line is an object with ``id`` (or ``key``, ``_id``) and ``text``, and optionally ``title``,
 ``metadata``, ``acl``, ``format``, ``source_uri``, ``source_version``, ``language``, ``license``,
 ``classification``, ``observed_at``, ``valid_from``, ``valid_to``, ``retain_until``, ``chunks`` in the
@@ -43,6 +47,8 @@ from pgsift.models import Acl, Document
 Source = str | os.PathLike[str] | Document | Mapping[str, Any]
 
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
+#: What standard input is called.
+STDIN = "stdin"
 #: A file, and a JSON line, over this many bytes is not read.
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -55,11 +61,14 @@ _VECTORS = frozenset({"embedding", "embeddings"})
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A document as read, with the number of bytes read for it and the characters cleaned from its key."""
+    """A document as read, with the number of bytes read for it and the characters cleaned from its key;
+    where it can be read again, and the mark by which a change is seen (:mod:`pgsift.ingest.syncing`)."""
 
     document: Document
     bytes: int
     cleaned: int = 0
+    origin: Mapping[str, str] | None = None
+    mark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +81,27 @@ class Broken:
     bytes: int = 0
     stage: str = "read"
     hint: str | None = None
+    origin: Mapping[str, str] | None = None
+    #: The key of its document, where it is known and ``key`` says where the source stands.
+    document_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file of a folder that was left alone: ``hidden``, ``symlink``, or its extension."""
+    """What was left alone: ``hidden``, ``symlink`` (out of the folder), ``empty``, or the extension."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A document that is taken to be unchanged by its mark."""
+
+    key: str
+
+
+#: What a stream of sources holds.
+Found = Item | Broken | Skipped | Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +120,10 @@ class Options:
         checked_name(self.prefix, "prefix")
         if self.key is not None:
             checked_name(self.key, "key")
+            if self.format == "jsonl":
+                raise InvalidArgument(
+                    "key names one document, and each JSON line has its own", hint="Leave key out."
+                )
         if self.format is not None and self.format not in FORMATS | {"jsonl"}:
             raise InvalidArgument(
                 f"unknown format {self.format!r}", hint="Use text, markdown, html or jsonl."
@@ -132,15 +159,38 @@ def _check_path(name: str) -> None:
         )
 
 
-def roots(sources: Source | Iterable[Source]) -> list[Path]:
-    """The folders among the sources."""
+def given_roots(sources: Source | Iterable[Source]) -> list[str]:
+    """The URIs of the files and folders among the sources."""
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
     if isinstance(sources, list | tuple):
         return [
-            Path(s) for s in sources if isinstance(s, str | os.PathLike) and s != "-" and Path(s).is_dir()
+            _uri(Path(source))
+            for source in sources
+            if isinstance(source, str | os.PathLike) and source != "-"
         ]
     return []
+
+
+def folders_and_rest(sources: Any) -> tuple[list[str], list[Any]]:
+    """The folders among the sources, and the other sources."""
+    check(sources)
+    given = list(sources) if isinstance(sources, list | tuple) else [sources]
+    folders = [
+        os.fspath(source)
+        for source in given
+        if isinstance(source, str | os.PathLike) and source != "-" and Path(source).is_dir()
+    ]
+    return folders, [
+        source
+        for source in given
+        if not (isinstance(source, str | os.PathLike) and os.fspath(source) in folders)
+    ]
+
+
+def is_standard_input(sources: Source | Iterable[Source]) -> bool:
+    """Whether standard input is all that is read."""
+    return sources == "-" or (isinstance(sources, list | tuple) and list(sources) == ["-"])
 
 
 def describe(sources: Source | Iterable[Source]) -> str:
@@ -148,9 +198,19 @@ def describe(sources: Source | Iterable[Source]) -> str:
     if isinstance(sources, str | os.PathLike):
         sources = [sources]
     if isinstance(sources, list | tuple):
-        names = [os.fspath(s) if isinstance(s, str | os.PathLike) else "documents" for s in sources[:20]]
-        return clean_file_name(", ".join(dict.fromkeys(names)))[0][:1000]
+        names = [_name(s) if isinstance(s, str | os.PathLike) else "documents" for s in sources[:20]]
+        return printable(", ".join(dict.fromkeys(names)))[:1000]
     return "documents"
+
+
+def printable(name: str) -> str:
+    """A file name as a text that can be stored."""
+    return clean_file_name(name)[0]
+
+
+def _name(source: str | os.PathLike[str]) -> str:
+    name = os.fspath(source)
+    return STDIN if name == "-" else name
 
 
 def total_bytes(sources: Source | Iterable[Source]) -> int | None:
@@ -164,7 +224,7 @@ def total_bytes(sources: Source | Iterable[Source]) -> int | None:
         if not isinstance(source, str | os.PathLike) or source == "-":
             return None
         path = Path(source)
-        found = _walk(path) if path.is_dir() else [path]
+        found = walk(path) if path.is_dir() else [path]
         for file in found:
             if isinstance(file, Path):
                 try:
@@ -174,7 +234,7 @@ def total_bytes(sources: Source | Iterable[Source]) -> int | None:
     return total
 
 
-def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Item | Broken | Skipped]:
+def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Found]:
     """Every document of the sources, in a fixed order.
 
     Raises :class:`~pgsift.errors.InvalidArgument` when a path given does not exist; what is wrong with a
@@ -194,38 +254,45 @@ def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Item 
             )
 
 
-def _path(name: str, options: Options) -> Iterator[Item | Broken | Skipped]:
+def _path(name: str, options: Options) -> Iterator[Found]:
     _check_path(name)
     if name == "-":
         yield from _stream(sys.stdin.buffer, options)
         return
     path = Path(name)
     if path.is_dir():
-        for found in _walk(path):
+        for found in walk(path, options):
             if isinstance(found, Path):
-                yield from _file(found, path, options, in_folder=True)
+                yield from read_file(found, path, options, in_folder=True)
             else:
                 yield found
     else:
-        yield from _file(path, path.parent, options)
+        yield from read_file(path, path.parent, options)
 
 
-def _walk(root: Path) -> Iterator[Path | Skipped | Broken]:
+def walk(
+    root: Path, options: Options | None = None, folder: Path | None = None
+) -> Iterator[Path | Skipped | Broken]:
     """Files of a folder at every depth, sorted by name; a linked folder is not entered, so there are no
-    circles."""
+    circles, and a link out of the root is not followed. ``folder`` is where in it to begin."""
+    folder = folder or root
     try:
-        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
+        prefix = options.prefix if options is not None else ""
         yield Broken(
-            clean_file_name(root.name)[0], _uri(root), f"the folder cannot be read: {error.strerror}"
+            prefix + clean_file_name(folder.relative_to(root).as_posix())[0],
+            _uri(folder),
+            f"the folder cannot be read: {error.strerror}",
+            origin=origin_of(folder, root, prefix),
         )
         return
     for entry in entries:
         if entry.name.startswith("."):
             yield Skipped("hidden")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path))
-        elif entry.is_dir():
+            yield from walk(root, options, Path(entry.path))
+        elif entry.is_dir() or (entry.is_symlink() and not _is_within(entry.path, root)):
             yield Skipped("symlink")
         else:
             path = Path(entry.path)
@@ -236,11 +303,31 @@ def _walk(root: Path) -> Iterator[Path | Skipped | Broken]:
                 yield Skipped(clean_text(clean_file_name(suffix)[0])[0] or "no extension")
 
 
+def _is_within(path: str, root: Path) -> bool:
+    """Whether what a link leads to lies in the folder, though it may not be there."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
 def _uri(path: Path) -> str:
     return clean_text(path.absolute().as_uri())[0]
 
 
-def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) -> Iterator[Item | Broken]:
+def origin_of(path: Path, root: Path, prefix: str) -> dict[str, str]:
+    """How the dead letters remember where to read something again: the file and the folder or file given, as
+    URIs, and the prefix."""
+    return {"path": _uri(path), "root": _uri(root), "prefix": prefix}
+
+
+def key_of(path: Path, root: Path, prefix: str) -> str:
+    """The key of a file that was found under a root."""
+    return prefix + clean_file_name(path.relative_to(root).as_posix())[0]
+
+
+def read_file(
+    path: Path, root: Path, options: Options, *, in_folder: bool = False
+) -> Iterator[Item | Broken]:
+    """The document of a file, or those of its JSON lines. ``root`` is what the key is relative to."""
+    origin = origin_of(path, root if in_folder else path, options.prefix)
     name, cleaned = clean_file_name(path.relative_to(root).as_posix())
     key = options.prefix + name
     uri = _uri(path)
@@ -248,8 +335,8 @@ def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) 
     try:
         if suffix in JSON_LINES or options.format == "jsonl":
             with path.open("rb") as lines:
-                yield from _lines(
-                    lines, name, uri, replace(options, prefix=f"{key}#") if in_folder else options
+                yield from read_lines(
+                    lines, key, uri, replace(options, prefix=f"{key}#") if in_folder else options, origin
                 )
             return
         if not path.is_file():
@@ -258,24 +345,29 @@ def _file(path: Path, root: Path, options: Options, *, in_folder: bool = False) 
             raise InvalidDocument(f"the file has more than {options.max_bytes:,} bytes")
         content = path.read_bytes()
     except OSError as error:
-        yield Broken(key, uri, f"the file cannot be read: {error.strerror or error}")
+        yield Broken(key, uri, f"the file cannot be read: {error.strerror or error}", origin=origin)
         return
     except InvalidDocument as error:
-        yield Broken(key, uri, error.message)
+        yield Broken(key, uri, error.message, origin=origin)
         return
     kind = options.format or EXTENSIONS.get(suffix, "text")
     document = Document(
         key, content, kind, acl=options.acl, classification=options.classification, source_uri=uri
     )
-    yield Item(document, len(content), cleaned)
+    yield Item(document, len(content), cleaned, origin)
 
 
 def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
     if options.format == "jsonl":
-        yield from _lines(stream, "-", None, options)
+        yield from read_lines(stream, options.prefix + STDIN, None, options, None)
         return
     content = stream.read(options.max_bytes + 1)
-    key = options.prefix + (options.key or "stdin")
+    key = options.prefix + (options.key or STDIN)
+    if not content.strip():
+        raise InvalidArgument(
+            "standard input is empty",
+            hint="What was to write into it may have failed; nothing was stored for it.",
+        )
     if len(content) > options.max_bytes:
         yield Broken(key, None, f"standard input has more than {options.max_bytes:,} bytes")
     else:
@@ -289,7 +381,10 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
         yield Item(document, len(content))
 
 
-def _lines(stream: IO[bytes], name: str, uri: str | None, options: Options) -> Iterator[Item | Broken]:
+def read_lines(
+    stream: IO[bytes], name: str, uri: str | None, options: Options, origin: Mapping[str, str] | None
+) -> Iterator[Item | Broken]:
+    """The documents of JSON lines; a line that is none is called ``name:number``."""
     number = 0
     while line := stream.readline(options.max_bytes + 1):
         number += 1
@@ -299,20 +394,24 @@ def _lines(stream: IO[bytes], name: str, uri: str | None, options: Options) -> I
             while line and not line.endswith(b"\n"):
                 line = stream.readline(options.max_bytes)
                 length += len(line)
-            yield Broken(place, uri, f"the line has more than {options.max_bytes:,} bytes", length)
+            yield Broken(
+                place, uri, f"the line has more than {options.max_bytes:,} bytes", length, origin=origin
+            )
             continue
         if number == 1 and line.startswith(b"\xef\xbb\xbf"):
             line = line[3:]
         if not line.strip():
             continue
         try:
-            yield _line(line, length, uri, options)
+            key, record = parse_line(line)
         except (ValueError, RecursionError) as error:
             # RecursionError: nested too deeply. ValueError: not JSON, not UTF-8, or a number of too many
             # digits.
-            yield Broken(place, uri, f"the line is not JSON: {_short(error)}", length)
+            yield Broken(place, uri, f"the line is not JSON: {_short(error)}", length, origin=origin)
         except PgsiftError as error:
-            yield Broken(place, uri, error.message, length, hint=error.hint)
+            yield Broken(place, uri, error.message, length, hint=error.hint, origin=origin)
+        else:
+            yield from read_record(key, record, place, length, uri, options, origin)
 
 
 def _number(text: str) -> float | Decimal:
@@ -331,7 +430,9 @@ def _short(error: Exception) -> str:
     return clean_text(str(error))[0][:300]
 
 
-def _line(line: bytes, length: int, uri: str | None, options: Options) -> Item:
+def parse_line(line: bytes) -> tuple[str, dict[str, Any]]:
+    """The id of a JSON line and its other members. Raises ValueError, RecursionError or
+    :class:`~pgsift.errors.InvalidDocument`."""
     record = json.loads(line.decode("utf-8"), parse_float=_number)
     if not isinstance(record, dict):
         raise InvalidDocument("the line is not a JSON object")
@@ -340,13 +441,35 @@ def _line(line: bytes, length: int, uri: str | None, options: Options) -> Item:
         key = str(key)
     if not isinstance(key, str) or not key:
         raise InvalidDocument("the line has no id: a string or an integer")
+    return key, record
+
+
+def read_record(
+    key: str,
+    record: dict[str, Any],
+    place: str,
+    length: int,
+    uri: str | None,
+    options: Options,
+    origin: Mapping[str, str] | None,
+) -> Iterator[Item | Broken]:
+    """The document of a JSON line."""
     record["key"] = key
     if uri is not None:
         record.setdefault("source_uri", uri)
     item = _given(record, options, length)
     if isinstance(item, Broken):
-        raise InvalidDocument(f"document {key[:200]!r}: {item.reason}", hint=item.hint)
-    return item
+        yield Broken(
+            place,
+            uri,
+            f"document {key[:200]!r}: {item.reason}",
+            length,
+            hint=item.hint,
+            origin=origin,
+            document_key=options.prefix + key,
+        )
+    else:
+        yield replace(item, origin=origin)
 
 
 def _given(

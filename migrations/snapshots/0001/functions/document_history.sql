@@ -1,8 +1,8 @@
 -- The versions of a document, oldest first: what it was from when to when, where it came from, what made it, and how it ended.
 --
---   SELECT version, event, current_from, current_to, changed_by, reason FROM sift.document_history('acme', 'handbook/travel.md');
+--   SELECT version, event, current_from, current_to, changed_by, reason FROM sift.document_history('acme', 'handbook/travel.md', '{public}');
 --
--- A writer who passes no principals sees every document's; anybody else those of documents he may see today. Who changed it, in which run and
+-- Those of documents that the principals may see today; a writer passes {sift:writer} to see every one, purged ones too. Who changed it, in which run and
 -- why is told to applications and writers only, and so are the other keys of a document that was moved.
 CREATE OR REPLACE FUNCTION sift.document_history(
     tenant     text,

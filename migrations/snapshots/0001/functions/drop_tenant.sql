@@ -32,6 +32,10 @@ BEGIN
     DELETE FROM sift.chunk_history AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_versions AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.dead_letters AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.sync_items AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.sync_sources AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.manifest_documents AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.manifests AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.ingest_runs AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.role_principals AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.principal_groups AS x WHERE x.tenant_id = v_tenant_id;

@@ -39,7 +39,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_tenant_id integer := sift._enter(tenant, caller, proof);
-    v_all       boolean := principals IS NULL AND sift._is_writer(caller);
+    v_all       boolean := coalesce('sift:writer' = ANY (principals), false) AND sift._is_writer(caller);
     v_trusted   boolean := sift._is_trusted(caller);
     v_lists     bigint[];
 BEGIN

@@ -21,9 +21,9 @@ BEGIN
     ),
     document_parts AS (
         SELECT d.position / v_each AS part,
-               sha256(string_agg(convert_to(d.key, 'UTF8') || '\x00'::bytea || convert_to(d.version::text, 'UTF8') || '\x00'::bytea || d.content_hash,
+               sha256(string_agg(convert_to(d.key, 'UTF8') || E'\\x00'::bytea || convert_to(d.version::text, 'UTF8') || E'\\x00'::bytea || d.content_hash,
                                  ''::bytea ORDER BY d.position)) AS listed,
-               sha256(string_agg(convert_to(d.key, 'UTF8') || '\x00'::bytea || d.access_hash, ''::bytea ORDER BY d.position)) AS access
+               sha256(string_agg(convert_to(d.key, 'UTF8') || E'\\x00'::bytea || d.access_hash, ''::bytea ORDER BY d.position)) AS access
         FROM documents AS d
         GROUP BY d.position / v_each
     ),
