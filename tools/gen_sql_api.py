@@ -175,10 +175,8 @@ def _function(
             for (n, t), d in zip(inputs, defaults, strict=True)
         ]
         call = f"sift.{name}(\n    " + ",\n    ".join(arguments) + ")"
-    if columns:
-        returns = "TABLE" if returns_set else "RECORD"
-    else:
-        returns = f"SETOF {result}" if returns_set else result
+    table = "TABLE" if returns_set else "RECORD"
+    returns = table if columns else f"SETOF {result}" if returns_set else result
     lines += ["```sql", f"{call} RETURNS {returns}", "```", ""]
     if columns:
         lines += ["Columns: " + ", ".join(f"`{n}` {t}" for n, t in columns) + ".", ""]

@@ -383,7 +383,7 @@ class Store:
 
         ``acl`` is for documents that bring no access list; without it a new document gets what the prefix of
         its key or the tenant gives, and a known one keeps what it has. The access list is no part of the
-        content: where it alone is another, the document is ``updated``. ``prefix`` is put before every key. ``format``
+        content: where it alone is another, the document is ``updated``. ``prefix`` stands before keys. ``format``
         (``text``, ``markdown``, ``html``, ``jsonl``) overrides what the extension says and tells what
         standard input is; ``key`` names the document read there. With ``sync`` the folders among the sources
         are synchronized as :meth:`sync` does it. With ``keep_source`` the bytes of what is parsed are

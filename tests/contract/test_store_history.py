@@ -76,7 +76,8 @@ def test_purge_and_audit(store: Any) -> None:
     ]
     findings = store.audit_deletion("t", "a")
     assert all(f.found == 0 for f in findings if f.kind in ("search", "history"))
-    assert [v.event for v in store.document_history("t", "a", principals=["sift:writer"])] == ["created", "deleted", "purged"]
+    history = store.document_history("t", "a", principals=["sift:writer"])
+    assert [v.event for v in history] == ["created", "deleted", "purged"]
     assert store.delete("t", ["b"], "asked", purge=True)[0].deleted
     assert all(f.found == 0 for f in store.audit_deletion("t", "b") if f.kind in ("search", "history"))
 
@@ -222,8 +223,8 @@ def test_what_must_not_leave_is_not_sent(
     assert [text for text in received if "kept" in text] == []
     assert [text for text in received if "sentopen" in text]
     assert store.stats("t").vectors == {embedder.name: 1}
-    assert {hit.key for hit in store.lexical_search("t", "keptclosed keptunsaid keptretained keptput", principals=PUBLIC)} == {
-        "closed", "unsaid", "retained", "put"}  # fmt: skip
+    found = store.lexical_search("t", "keptclosed keptunsaid keptretained keptput", principals=PUBLIC)
+    assert {hit.key for hit in found} == {"closed", "unsaid", "retained", "put"}
     # Allowed later, the backfill finds them.
     store.set_tenant("t", remote_classifications=None, remote_retained=True)
     assert store.embed_missing("t", embedder=embedder) == 4

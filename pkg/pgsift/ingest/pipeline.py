@@ -191,7 +191,7 @@ class Preparer:
                     raise InvalidDocument(
                         f"the front matter says who may see the file ({named[:100]}), which is not heeded: "
                         "whoever can write a file must not be able to publish it",
-                        hint="Give the access list with --acl (in Python acl=), which wins, or remove it from the file.",
+                        hint="Give the list with --acl (in Python acl=), which wins, or take it out of the file.",
                     )
                 acl_ignored = True
             if parsed.metadata:
