@@ -79,7 +79,7 @@ def test_unchanged_and_changed(store: Any) -> None:
     assert [(r.status, r.version) for r in changed] == [("unchanged", 1), ("replaced", 2)]
     assert keys(store.search("t", "red", principals=PUBLIC)) == ["a"]
     with_acl = store.put_documents("t", [{"key": "a", "text": "red apple", "acl": ["user:1"]}])
-    assert [r.status for r in with_acl] == ["replaced"]
+    assert [(r.status, r.version) for r in with_acl] == [("updated", 1)]
     assert keys(store.search("t", "red", principals=PUBLIC)) == []
     assert keys(store.search("t", "red", principals=["user:1"])) == ["a"]
 

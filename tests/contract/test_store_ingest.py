@@ -100,7 +100,9 @@ def test_again_changes_nothing_and_a_change_replaces(store: Any, folder: Path) -
     assert [s.version for s in store.document_states("t", ["guide.md"])] == [2]
     with_acl = store.ingest("t", folder, acl=["group:hr"])
     # The JSON line that brings its own list keeps it.
-    assert (with_acl.unchanged, with_acl.replaced) == (1, 4)
+    assert (with_acl.unchanged, with_acl.updated, with_acl.chunks) == (1, 4, 0)
+    without = store.ingest("t", folder)
+    assert without.unchanged == 5, "left out, the access list is what it was"
     assert keys(store.search("t", "fans", principals=PUBLIC)) == []
 
 
