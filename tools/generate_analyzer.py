@@ -223,7 +223,7 @@ def analyzer_fingerprint() -> str:
     return f"""{HEADER}--
 -- What identifies an analyzer exactly: a hash of its tables and of the version of its rules, the same as in the client.
 CREATE OR REPLACE FUNCTION sift.analyzer_fingerprint(analyzer text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 BEGIN
     CASE analyzer
