@@ -156,10 +156,17 @@ def _given(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
+def no_empty_name(names: list[str] | None) -> list[str] | None:
+    """Refuse a principal without a name, which an unset variable of a shell makes."""
+    if names is not None and any(not name.strip() for name in names):
+        raise typer.BadParameter("a principal is empty")
+    return names
+
+
 As = Annotated[
     list[str] | None,
     typer.Option(
-        "--as", metavar="PRINCIPAL",
+        "--as", metavar="PRINCIPAL", callback=no_empty_name,
         help="Whose permissions to search with, e.g. user:1042, group:hr or public; repeat for several. "
         "Taken exactly as given. Default: public.",
     ),
@@ -227,6 +234,10 @@ def command(
             )
             if session.dsn is None and session.home is None:
                 session.dsn = os.environ.get("PGSIFT_DSN") or None
+            if session.dsn == "":
+                raise typer.BadParameter("the DSN is empty", param_hint="--dsn")
+            if session.tenant == "":
+                raise typer.BadParameter("the name of the tenant is empty", param_hint="--tenant")
             try:
                 function(session, **values)
             except KeyboardInterrupt:

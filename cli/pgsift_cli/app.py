@@ -10,6 +10,7 @@ import typer
 
 from pgsift_cli import (
     acl,
+    dead_letters,
     delete,
     doctor,
     documents,
@@ -19,10 +20,12 @@ from pgsift_cli import (
     groups,
     history,
     ingest,
+    manifest,
     models,
     query_terms,
     search,
     stats,
+    sync,
     tenants,
 )
 from pgsift_cli import db as db_commands
@@ -57,9 +60,11 @@ app = typer.Typer(
     epilog="\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items()),
 )
 
-for module in (ingest, search, query_terms, delete, history, documents, stats, embed_queries, evaluate):
+for module in (ingest, sync, search, query_terms, delete, history, documents, stats, embed_queries, evaluate):
     module.register(app)
 doctor.register(app)
+app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(manifest.app, name="manifest")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(acl.app, name="acl")
 app.add_typer(groups.app, name="groups")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import EVERYTHING, NOT_FOUND, PROBLEMS_FOUND, Session, command
+from pgsift_cli._common import EVERYTHING, NOT_FOUND, PROBLEMS_FOUND, Session, command, no_empty_name
 from pgsift_cli.output import safe
 
 audit = typer.Typer(
@@ -41,6 +41,7 @@ def history(
         typer.Option(
             "--as",
             metavar="PRINCIPAL",
+            callback=no_empty_name,
             help="With whose permissions, those of today; repeat for several. Default: everything, which "
             "only those who write may see.",
         ),

@@ -1,18 +1,50 @@
-"""``pgsift ingest`` and ``pgsift dead-letters``."""
+"""``pgsift ingest``."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgsift_cli._common import SOME_FAILED, Session, command, document_embedder
+from pgsift_cli._common import SOME_FAILED, Session, command, document_embedder, no_empty_name
+
+if TYPE_CHECKING:
+    from pgsift.models import IngestReport
+
+Acl = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--acl",
+        metavar="PRINCIPAL",
+        callback=no_empty_name,
+        help="Who may see the documents, e.g. group:hr; repeat for several. Left out: a new document gets "
+        "what is set for its prefix or the tenant, a known one keeps what it has.",
+    ),
+]
+Classification = Annotated[
+    str | None,
+    typer.Option(
+        "--classification",
+        metavar="NAME",
+        help="How confidential the documents are that do not say it themselves, e.g. internal.",
+    ),
+]
+EmbedderName = Annotated[
+    str,
+    typer.Option(
+        "--embedder",
+        metavar="MODEL",
+        help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or none.",
+    ),
+]
+KeepSource = Annotated[
+    bool, typer.Option("--keep-source", help="Keep the bytes of the documents too, compressed.")
+]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
+    """Add the command of this module."""
     command(app, "ingest")(ingest)
-    command(app, "dead-letters")(dead_letters)
 
 
 def ingest(
@@ -23,32 +55,9 @@ def ingest(
             metavar="PATH…", help="Files and folders (text, Markdown, HTML, JSON lines); - is standard input."
         ),
     ],
-    acl: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--acl",
-            metavar="PRINCIPAL",
-            help="Who may see the documents, e.g. group:hr; repeat for several. Default: the tenant's "
-            "default.",
-        ),
-    ] = None,
-    classification: Annotated[
-        str | None,
-        typer.Option(
-            "--classification",
-            metavar="NAME",
-            help="How confidential the documents are that do not say it themselves, e.g. internal.",
-        ),
-    ] = None,
-    embedder: Annotated[
-        str,
-        typer.Option(
-            "--embedder",
-            metavar="MODEL",
-            help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or "
-            "none.",
-        ),
-    ] = "minilm",
+    acl: Acl = None,
+    classification: Classification = None,
+    embedder: EmbedderName = "minilm",
     prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Put before every key.")] = "",
     format: Annotated[
         str | None,
@@ -62,11 +71,10 @@ def ingest(
         str | None,
         typer.Option("--key", metavar="KEY", help="Key of the document on standard input. Default: stdin."),
     ] = None,
-    keep_source: Annotated[
-        bool, typer.Option("--keep-source", help="Keep the bytes of the documents too, compressed.")
-    ] = False,
+    keep_source: KeepSource = False,
     sync: Annotated[
-        bool, typer.Option("--sync", help="Also delete documents whose file is gone from the folders given.")
+        bool,
+        typer.Option("--sync", help="Synchronize the folders given, as pgsift sync does: also move and delete."),
     ] = False,
 ) -> None:
     """Store documents and index them.
@@ -76,6 +84,10 @@ def ingest(
     A document is stored under a key: the path of a file below the folder given; for a JSON line, #ID is
     added. What has not changed since the last time is left alone. A file that cannot be ingested does not
     stop the others: it is listed by "pgsift dead-letters", and the exit code is 7.
+
+    Without --acl a new document gets what "pgsift acl" set for the prefix of its key, or the tenant's default;
+    a known one keeps its list. A file whose front matter names an access list is not ingested without --acl,
+    which wins. Hidden files are skipped, and so are links that lead out of the folder.
 
     \b
     Examples:
@@ -95,8 +107,8 @@ def ingest(
                 embedder=model,
                 progress=progress,
                 acl=acl,
-            classification=classification,
-            keep_source=keep_source,
+                classification=classification,
+                keep_source=keep_source,
                 prefix=prefix,
                 format=format,
                 key=key,
@@ -111,33 +123,17 @@ def ingest(
         session.out.document(report)
     else:
         session.out.report(report)
-    if report.withheld:
-        session.out.remark(
-            f"{report.withheld:,} documents were kept from the remote embedder and have no vectors"
-        )
+    remarks(session, report)
     if report.failed:
         session.out.remark(f"{report.failed:,} sources failed; list them with: pgsift dead-letters")
         raise typer.Exit(SOME_FAILED)
 
 
-def dead_letters(
-    session: Session,
-    k: Annotated[int, typer.Option("-k", metavar="N", help="How many, the newest first.")] = 20,
-    run: Annotated[int | None, typer.Option("--run", metavar="ID", help="Of this ingest run only.")] = None,
-) -> None:
-    """List what could not be ingested, and why.
-
-    \b
-    Examples:
-      pgsift dead-letters
-      pgsift dead-letters --run 12 --json
-    """
-    with session.store() as store:
-        letters = store.dead_letters(session.tenant, k=k, run_id=run)
-    if session.json:
-        session.out.document({"dead_letters": list(letters)})
-        return
-    session.out.table(
-        ["run#", "source", "stage", "reason"],
-        [(letter.run_id, letter.key or letter.source_uri, letter.stage, letter.reason) for letter in letters],
-    )
+def remarks(session: Session, report: IngestReport) -> None:
+    """What should be known beside the numbers."""
+    if report.acl_ignored:
+        session.out.remark(
+            f"{report.acl_ignored:,} files name an access list in their front matter; that of --acl was taken"
+        )
+    if report.withheld:
+        session.out.remark(f"{report.withheld:,} documents were kept from the remote embedder and have no vectors")

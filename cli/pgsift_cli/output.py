@@ -173,7 +173,7 @@ class Output:
         """What an ingest did."""
         documents = ", ".join(
             f"{getattr(report, name):,} {name}"
-            for name in ("created", "replaced", "updated", "unchanged", "deleted", "empty", "failed")
+            for name in ("created", "replaced", "updated", "unchanged", "moved", "deleted", "empty", "failed")
             if getattr(report, name)
         )
         self.line(f"documents: {documents or 'none'}")

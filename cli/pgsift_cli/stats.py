@@ -32,6 +32,6 @@ def stats(session: Session) -> None:
             "tokens": f"{found.total_length:,}, {found.average_length:.1f} a chunk",
             "access lists": f"{found.access_lists:,}",
             "vectors": ", ".join(f"{count:,} of {name}" for name, count in found.vectors.items()) or "none",
-            "dead letters": f"{found.dead_letters:,}",
+            "dead letters": f"{found.dead_letters:,} open",
         }
     )

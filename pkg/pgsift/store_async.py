@@ -753,6 +753,34 @@ class AsyncStore:
         """One page of the documents a manifest lists, by key; of ``now``, those there are."""
         return await self._all(_calls.manifest_documents(tenant, name, k, after))
 
+    async def all_manifest_documents(self, tenant: str, name: str) -> list[ManifestDocument]:
+        """All documents a manifest lists, by key."""
+        found: list[ManifestDocument] = []
+        while True:
+            page = await self.manifest_documents(
+                tenant, name, k=10_000, after=found[-1].key if found else None
+            )
+            found += page
+            if len(page) < 10_000:
+                return found
+
+    async def current_manifest(self, tenant: str, *, documents: bool = False) -> dict[str, Any]:
+        """The manifest of the corpus as it is, not recorded: what :meth:`create_manifest` would record, named
+        ``now``, with the documents it would list."""
+        from importlib.metadata import version
+
+        async with self._transaction() as connection, connection.transaction(force_rollback=True):
+            made = (
+                await _fetch(connection, _calls.create_manifest(tenant, None, None, version("pgsift")))
+            )[0]
+            result: dict[str, Any] = made.to_dict() | {"manifest_name": "now"}
+            if documents:
+                call = _calls.manifest_documents(tenant, made.manifest_name, 2**31 - 1, None)
+                result["documents"] = [
+                    document.to_dict() for document in await _fetch(connection, call)
+                ]
+        return result
+
     async def compare_manifests(self, tenant: str, a: str, b: str = "now") -> list[ManifestChange]:
         """What changed from one manifest to another, or to the corpus as it is (``now``)."""
         return await self._all(_calls.compare_manifests(tenant, a, b))
