@@ -19,7 +19,8 @@ BY_NAME: dict[str, Any] = {
     "terms": ["red", "car", "none"], "entity": "e1", "analyzer": "english", "filter": None, "member": "user:1",
     "as_of": None, "at": datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC), "hashes": [b"\x00" * 16],
     "prefix": "doc-", "key_prefix": None, "after": None, "run_id": None, "mode": "hybrid", "embedding": None,
-    "group_name": "group:hr", "principal": "public",
+    "group_name": "group:hr", "principal": "public", "name": "first", "a": "first",
+    "sync_source_id": 1,
 }  # fmt: skip
 #: Not asked: what the doctor says is of the server it runs on, and a sample.
 LEFT_OUT = {"doctor"}
@@ -47,6 +48,8 @@ def fill(dsn: str) -> None:
         put = "SELECT pg_catalog.count(*) FROM sift.put_documents('t', %s::jsonb, model => 'toy')"
         for part in (documents[:150], documents[150:], [documents[3] | {"title": "a red apple, anew"}]):
             connection.execute(put, [json.dumps(part)])
+        connection.execute("SELECT sift.create_manifest('t', 'first')")
+        connection.execute("SELECT sift.start_sync('t', 'handbook', 'folder', '/handbook')")
         connection.execute("SELECT sift.delete_documents('t', '{doc-17,doc-18}', 'wrong')")
         connection.execute("SELECT sift.add_dead_letter('t', 'parse', 'unreadable', key => 'bad')")
         connection.execute("SELECT sift.cache_query_embedding('t', 'red car', '{1,2,0.5}', 'toy')")

@@ -359,7 +359,8 @@ def test_tables_that_nobody_looks_after(dsn: str) -> None:
         conn.execute("SELECT sift.create_tenant('acme')")
         conn.execute("UPDATE pg_class SET reltuples = -1, relpages = 0 WHERE relname = 'dead_letters'")
         conn.execute(
-            f"INSERT INTO sift.dead_letters (tenant_id, stage, reason) SELECT {ACME}, 'x', repeat(md5(g::text), 50)"
+            f"INSERT INTO sift.dead_letters (tenant_id, source_hash, stage, reason)"
+            f" SELECT {ACME}, sha256(int8send(g)), 'x', repeat(md5(g::text), 50)"
             " FROM generate_series(1, 25000) AS g"
         )
         found = {f.check_name: f for f in examine(conn) if f.object == "sift.dead_letters"}
@@ -617,7 +618,8 @@ def test_fix_mends_what_is_safe(sick_dsn: str) -> None:
         "DROP INDEX sift.chunk_embeddings_m1_hnsw_idx",
         "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'sift.chunks_text_hash_idx'::regclass",
         f"INSERT INTO sift.corpus_totals (tenant_id, chunks, total_length) SELECT {ACME}, 0, 0 FROM generate_series(1, 1500)",
-        f"INSERT INTO sift.dead_letters (tenant_id, stage, reason) SELECT {ACME}, 'x', repeat(md5(g::text), 50) FROM generate_series(1, 25000) AS g",
+        f"INSERT INTO sift.dead_letters (tenant_id, source_hash, stage, reason)"
+        f" SELECT {ACME}, sha256(int8send(g)), 'x', repeat(md5(g::text), 50) FROM generate_series(1, 25000) AS g",
         "DELETE FROM sift.dead_letters",
     ]
     with psycopg.connect(sick_dsn, autocommit=True) as conn:

@@ -82,13 +82,13 @@ def test_records_are_frozen_and_slotted(record: type[Record]) -> None:
 
 def test_to_dict_is_ready_for_json() -> None:
     moment = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
-    letter = models.DeadLetter(1, None, "k", None, "read", "why", moment)
+    letter = models.DeadLetter(1, None, "k", None, "read", "why", 1, moment, moment, None, None)
     assert letter.to_dict()["created_at"] == "2024-02-29T12:00:00+00:00"
     report = IngestReport(
         "t", 1, created=2, unchanged=1, failures=(models.Failure("k", None, "read", "why"),)
     )
     assert report.documents == 3
     assert report.to_dict()["failures"] == [
-        {"key": "k", "source_uri": None, "stage": "read", "reason": "why"}
+        {"key": "k", "source_uri": None, "stage": "read", "reason": "why", "origin": None}
     ]
     assert json.loads(json.dumps(hit().to_dict()))["metadata"] == {"year": 2024}
