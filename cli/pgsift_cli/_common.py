@@ -236,8 +236,6 @@ def command(
                 session.dsn = os.environ.get("PGSIFT_DSN") or None
             if session.dsn == "":
                 raise typer.BadParameter("the DSN is empty", param_hint="--dsn")
-            if session.tenant == "":
-                raise typer.BadParameter("the name of the tenant is empty", param_hint="--tenant")
             try:
                 function(session, **values)
             except KeyboardInterrupt:

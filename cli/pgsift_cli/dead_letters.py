@@ -9,9 +9,7 @@ import typer
 from pgsift_cli._common import SOME_FAILED, Session, command, document_embedder
 from pgsift_cli.ingest import EmbedderName, remarks
 
-app = typer.Typer(
-    help="What could not be ingested and is missing: list, read again, forget.", rich_markup_mode=None
-)
+app = typer.Typer(rich_markup_mode=None)
 
 Number = Annotated[int, typer.Option("-k", metavar="N", help="How many, the last to fail first.")]
 Run = Annotated[

@@ -56,12 +56,12 @@ def show(
         bool, typer.Option("--documents", help="With the list of documents; what diff needs in a file.")
     ] = False,
 ) -> None:
-    """Print a manifest.
+    """Print a manifest; with --documents --json in the form that "pgsift manifest diff" takes as a file.
 
     \b
     Examples:
       pgsift manifest show 2024-06
-      pgsift manifest show 2024-06 --documents --json > 2024-06.json
+      pgsift manifest show 2024-06 --documents --json
     """
     with session.store() as store:
         found = _stored(session, store, name, documents)

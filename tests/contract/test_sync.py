@@ -339,8 +339,13 @@ def feed(path: Path, *records: dict[str, Any] | str) -> Path:
 
 def test_a_feed_in_full(store: Any, tmp_path: Path) -> None:
     path = tmp_path / "feed.jsonl"
-    feed(path, {"id": 1, "text": "one", "version": 1}, {"id": 2, "text": "two"}, {"id": 1, "text": "uno", "version": 3},
-         {"id": 1, "text": "late", "version": 2})  # fmt: skip
+    feed(
+        path,
+        {"id": 1, "text": "one", "version": 1},
+        {"id": 2, "text": "two"},
+        {"id": 1, "text": "uno", "version": 3},
+        {"id": 1, "text": "late", "version": 2},
+    )
     report = store.sync("t", path, prefix="f/")
     assert (report.kind, report.entries, report.stored, report.skipped) == ("feed", 4, 2, 2)
     assert report.ingest.skipped == {"superseded": 2}
@@ -364,8 +369,13 @@ def test_a_feed_of_changes(store: Any, tmp_path: Path) -> None:
     times = [f"2024-05-0{day}T12:00:00Z" for day in range(1, 6)]
     feed(path, *({"id": n, "text": f"text {n}", "updated_at": times[n]} for n in range(3)))
     store.sync("t", path, watermark=True)
-    feed(path, {"id": 1, "text": "changed", "updated_at": times[3]}, {"id": 0, "text": "stale", "updated_at": "2024-04-01"},
-         {"id": 2, "deleted": True, "updated_at": times[4]}, {"id": 9, "text": "new", "updated_at": "2024-05-03T14:00:00+02:00"})  # fmt: skip
+    feed(
+        path,
+        {"id": 1, "text": "changed", "updated_at": times[3]},
+        {"id": 0, "text": "stale", "updated_at": "2024-04-01"},
+        {"id": 2, "deleted": True, "updated_at": times[4]},
+        {"id": 9, "text": "new", "updated_at": "2024-05-03T14:00:00+02:00"},
+    )
     report = store.sync("t", path, watermark=True)
     counts = report.ingest
     assert (counts.replaced, counts.deleted, counts.created, report.unread) == (1, 1, 1, 1)
