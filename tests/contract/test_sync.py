@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from pgsift import Document, Store, errors
-from pgsift.ingest import pipeline, syncing
+from pgsift.ingest import pipeline, sources, syncing
 
 PUBLIC = ["public"]
 
@@ -60,7 +60,7 @@ def stored(store: Any, tenant: str = "t") -> list[str]:
 
 
 def adds_up(report: Any) -> bool:
-    return report.reconciled and report.entries == report.stored + report.failed + report.skipped
+    return bool(report.reconciled and report.entries == report.stored + report.failed + report.skipped)
 
 
 def age(root: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_watermark_reads_what_changed(store: Any, folder: Path, monkeypatch: p
     first = store.sync("t", folder, watermark=True)
     assert (first.mode, first.unread) == ("watermark", 0)
     read: list[str] = []
-    read_file = syncing.read_file
+    read_file = sources.read_file
 
     def noted(path: Path, *arguments: Any, **options: Any) -> Any:
         read.append(path.name)

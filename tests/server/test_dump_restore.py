@@ -30,6 +30,15 @@ def healthy(dsn: str) -> None:
     assert schema.check(dsn) == []
 
 
+def digests(dsn: str) -> Any:
+    """Those of the corpus as it is; the manifest made for them is taken back."""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("SELECT m.summary -> 'digests' FROM sift.create_manifest('t') AS m").fetchone()
+        connection.rollback()
+    assert row is not None
+    return row[0]
+
+
 def compared(source: str, target: str, expected: dict[str, Any]) -> None:
     assert answers(target) == expected
     healthy(target)
@@ -60,6 +69,7 @@ def test_restored_into_an_empty_database(
     if schema_only:
         execute(target, "CREATE EXTENSION vector")
     restore(binaries, target, dump(binaries, dsn, *(["--schema", "sift"] if schema_only else [])))
+    assert digests(target) == digests(dsn)
     compared(dsn, target, expected)
 
 

@@ -91,6 +91,27 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
             run("SELECT * FROM sift.delete_documents(%s, '{k}')", (tenant,))
             run("SELECT sift.add_dead_letter(%s, 'read', 'why')", (tenant,))
             run("SELECT * FROM sift.list_dead_letters(%s)", (tenant,))
+            run("SELECT sift.add_dead_letter(%s, 'read', 'why', 'lost')", (tenant,))
+            run("SELECT sift.clear_dead_letters(%s, ids => '{1}', keys => '{lost}', root => 'file:///x')", (tenant,))
+            run("SELECT sift.put_documents(%s, %s::jsonb)", (tenant, json.dumps([{"key": "x/1", "text": "to be moved"}])))
+            run("SELECT sift.create_manifest(%s, 'before')", (tenant,))
+            source = connection.execute(
+                "SELECT s.sync_source_id FROM sift.start_sync(%s, 's', 'folder', 'file:///x', 'x/') AS s", (tenant,)
+            ).fetchone()
+            assert source is not None
+            run("SELECT * FROM sift.put_sync_items(%s, %s, '{x/1}', '{mark}')", (tenant, source[0]))
+            run("SELECT * FROM sift.sync_owners(%s, NULL, '{x/1}')", (tenant,))
+            run("SELECT * FROM sift.list_sync_items(%s, %s, model => 'toy')", (tenant, source[0]))
+            run("SELECT * FROM sift.move_documents(%s, '{x/1}', '{x/2}')", (tenant,))
+            run("SELECT sift.finish_sync(%s, %s, 'so')", (tenant, source[0]))
+            run("SELECT * FROM sift.list_sync_sources(%s)", (tenant,))
+            run("SELECT sift.create_manifest(%s, 'after')", (tenant,))
+            run("SELECT * FROM sift.list_manifests(%s)", (tenant,))
+            run("SELECT * FROM sift.manifest_documents(%s, 'after')", (tenant,))
+            run("SELECT * FROM sift.compare_manifests(%s, 'before', 'after')", (tenant,))
+            run("SELECT * FROM sift.compare_manifests(%s, 'before')", (tenant,))
+            run("SELECT sift.end_sync(%s, 's'), sift.drop_manifest(%s, 'before')", (tenant, tenant))
+            run("SELECT * FROM sift.purge_documents(%s, '{x/2}')", (tenant,))
         run("SELECT sift.drop_tenant('a')")
     own = [plan for plan in plans if "sift." in plan]
     assert len(own) > 100
