@@ -770,17 +770,16 @@ class Store:
         ``now``, with the documents it would list."""
         from importlib.metadata import version
 
-        with self._transaction() as connection:
-            with connection.transaction(force_rollback=True):
-                made = (
-                    _fetch(connection, _calls.create_manifest(tenant, None, None, version("pgsift")))
-                )[0]
-                result: dict[str, Any] = made.to_dict() | {"manifest_name": "now"}
-                if documents:
-                    call = _calls.manifest_documents(tenant, made.manifest_name, 2**31 - 1, None)
-                    result["documents"] = [
-                        document.to_dict() for document in _fetch(connection, call)
-                    ]
+        with self._transaction() as connection, connection.transaction(force_rollback=True):
+            made = (
+                _fetch(connection, _calls.create_manifest(tenant, None, None, version("pgsift")))
+            )[0]
+            result: dict[str, Any] = made.to_dict() | {"manifest_name": "now"}
+            if documents:
+                call = _calls.manifest_documents(tenant, made.manifest_name, 2**31 - 1, None)
+                result["documents"] = [
+                    document.to_dict() for document in _fetch(connection, call)
+                ]
         return result
 
     def compare_manifests(self, tenant: str, a: str, b: str = "now") -> list[ManifestChange]:
