@@ -110,6 +110,11 @@ def run_online() -> None:
             if going_down and not context.get_context().get_current_heads():
                 _execute(connection, DROP_SCHEMA)
                 connection.commit()
+            # Behind a pooler the session is somebody else's next.
+            connection.exec_driver_sql(f"SELECT pg_catalog.pg_advisory_unlock({LOCK_KEY})")
+            for setting in ("statement_timeout", "lock_timeout", "client_min_messages", "search_path"):
+                connection.exec_driver_sql(f"RESET {setting}")
+            connection.commit()
     finally:
         engine.dispose()
 

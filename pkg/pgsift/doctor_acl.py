@@ -131,12 +131,14 @@ def fuzz(
     chance = random.Random(report.seed)
     until = time.monotonic() + seconds
     with psycopg.connect(dsn, autocommit=True, application_name="pgsift doctor acl") as connection:
-        connection.execute("SET search_path = pg_catalog, pg_temp")
         try:
-            known = [
-                name
-                for (name,) in connection.execute("SELECT t.tenant FROM sift.list_tenants() AS t").fetchall()
-            ]
+            # Settings are local to a transaction: behind a pooler the session is somebody else's next.
+            with connection.transaction():
+                connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
+                known = [
+                    name
+                    for (name,) in connection.execute("SELECT t.tenant FROM sift.list_tenants() AS t").fetchall()
+                ]
             application = _becomes(connection, "sift_app")
             report.tenants = known if tenant is None else [tenant]
             if tenant is not None and tenant not in known:
@@ -150,6 +152,7 @@ def fuzz(
                 report.rounds += 1
                 with connection.transaction():
                     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                    connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
                     truth = _truth(connection, name, report, chance)
                     if truth is not None:
                         probe = _Probe(connection, truth, report, chance, application)

@@ -412,8 +412,9 @@ def _connect(dsn: str) -> Iterator[psycopg.Connection]:
         ) from error
     except psycopg.ProgrammingError as error:
         raise InvalidArgument(f"not a connection string: {error}") from error
-    with connection:
-        connection.execute("SET search_path = pg_catalog, pg_temp")  # nobody else's operators
+    # In one transaction, and the setting with it: behind a pooler the session is somebody else's next.
+    with connection, connection.transaction():
+        connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")  # nobody else's operators
         yield connection
 
 
@@ -421,7 +422,8 @@ def _current(connection: psycopg.Connection) -> str | None:
     if connection.execute("SELECT to_regclass('sift.alembic_version')").fetchone() == (None,):
         return None
     try:
-        row = connection.execute("SELECT v.version_num FROM sift.alembic_version AS v").fetchone()
+        with connection.transaction():
+            row = connection.execute("SELECT v.version_num FROM sift.alembic_version AS v").fetchone()
     except psycopg.errors.InsufficientPrivilege:
         # Readers may ask the function, not the table.
         row = connection.execute("SELECT sift.schema_version()").fetchone()

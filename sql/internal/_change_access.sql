@@ -3,7 +3,8 @@
 --
 -- A list whose documents and rules are all addressed is edited in place: one row, and neither chunks nor vectors are touched. The
 -- other documents move to another list with their chunks and vectors. Tombstones, whose list says who may see what the document was, are
--- addressed by their keys like documents.
+-- addressed by their keys like documents, unless another document has the key by now: what is opened for that is not opened for the one
+-- before it (sift._list_today).
 --
 -- Locks, always in this order, so that single calls cannot deadlock:
 --   list 0        FOR NO KEY UPDATE: one change of access at a time in a tenant, so that no list changes under this call;
@@ -104,7 +105,8 @@ BEGIN
               AND NOT EXISTS (SELECT FROM sift.document_versions AS h
                               WHERE h.tenant_id = v_tenant_id AND h.access_list_id = l.list AND h.event = 'deleted'
                                 AND h.content_hash IS NOT NULL  -- not purged
-                                AND NOT CASE WHEN v_prefix IS NULL THEN h.key = ANY (v_keys) ELSE starts_with(h.key, v_prefix) END)
+                                AND (NOT CASE WHEN v_prefix IS NULL THEN h.key = ANY (v_keys) ELSE starts_with(h.key, v_prefix) END
+                                     OR EXISTS (SELECT FROM sift.documents AS o WHERE o.tenant_id = v_tenant_id AND o.key = h.key)))
               AND NOT EXISTS (SELECT FROM sift.access_rules AS r
                               WHERE r.tenant_id = v_tenant_id AND r.access_list_id = l.list AND r.key_prefix <> ALL (v_rules))
               AND (v_default OR NOT EXISTS (SELECT FROM sift.tenants AS t
@@ -134,11 +136,13 @@ BEGIN
     IF v_prefix IS NULL THEN
         SELECT array_agg(h.document_id), array_agg(h.access_list_id) INTO v_gone, v_gone_from
         FROM sift.document_versions AS h
-        WHERE h.tenant_id = v_tenant_id AND h.key = ANY (v_keys) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole);
+        WHERE h.tenant_id = v_tenant_id AND h.key = ANY (v_keys) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole)
+          AND NOT EXISTS (SELECT FROM sift.documents AS o WHERE o.tenant_id = v_tenant_id AND o.key = h.key);
     ELSE
         SELECT array_agg(h.document_id), array_agg(h.access_list_id) INTO v_gone, v_gone_from
         FROM sift.document_versions AS h
-        WHERE h.tenant_id = v_tenant_id AND starts_with(h.key, v_prefix) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole);
+        WHERE h.tenant_id = v_tenant_id AND starts_with(h.key, v_prefix) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole)
+          AND NOT EXISTS (SELECT FROM sift.documents AS o WHERE o.tenant_id = v_tenant_id AND o.key = h.key);
     END IF;
     FOR v_list IN
         -- The lock waits for nobody; with one snapshot it fails where the list was edited since.

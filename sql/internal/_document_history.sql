@@ -68,7 +68,7 @@ BEGIN
           SELECT v.document_id FROM sift.document_versions AS v
           WHERE v.tenant_id = v_tenant_id
             AND v.key IN (_document_history.key, 'sha256:' || encode(sha256(convert_to(_document_history.key, 'UTF8')), 'hex')))
-      AND (v_all OR (sift._list_today(v_tenant_id, h.document_id, h.key) = ANY (v_lists)) IS TRUE)
+      AND (v_all OR (sift._list_today(v_tenant_id, h.document_id, h.key, v_lists) = ANY (v_lists)) IS TRUE)
     ORDER BY h.document_id, h.version, h.revision;
 END
 $$;

@@ -97,7 +97,7 @@ BEGIN
             SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length FROM sift.chunk_history AS x
             WHERE x.tenant_id = $2 AND x.chunk_id = s.id
             OFFSET 0) AS c
-        CROSS JOIN LATERAL sift._version_at($2, c.document_id, $8) AS d
+        CROSS JOIN LATERAL sift._version_at($2, c.document_id, $8, $4) AS d
         WHERE (d.access_list_id IN (SELECT l.id FROM unnest($4) AS l (id))) IS TRUE AND (%s)
         ORDER BY s.score DESC, s.id
         LIMIT $5

@@ -97,7 +97,7 @@ BEGIN
             UNION ALL
             SELECT h.chunk_id, h.tokens, h.doc_length::double precision
             FROM sift.chunk_history AS h
-            CROSS JOIN LATERAL sift._version_at($2, h.document_id, $8) AS v
+            CROSS JOIN LATERAL sift._version_at($2, h.document_id, $8, $4) AS v
             WHERE h.tenant_id = $2 AND h.current_to > $8 AND h.current_from <= $8 AND h.doc_length > 0
               AND (v.access_list_id IN (SELECT l.id FROM unnest($4) AS l (id))) IS TRUE
         ),
@@ -121,7 +121,7 @@ BEGIN
             SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length FROM sift.chunk_history AS x
             WHERE x.tenant_id = $2 AND x.chunk_id = s.id
             OFFSET 0) AS c
-        CROSS JOIN LATERAL sift._version_at($2, c.document_id, $8) AS d
+        CROSS JOIN LATERAL sift._version_at($2, c.document_id, $8, $4) AS d
         WHERE (%s)
         ORDER BY s.score DESC, s.id
         LIMIT $5

@@ -208,14 +208,17 @@ def test_permissions_are_those_of_today(conn: psycopg.Connection) -> None:
     put("a", "hound", "bob")  # replaced, for others
     conn.execute("SELECT count(*) FROM sift.delete_documents('t', '{b,c}')")
     put("c", "hound", "bob")  # deleted and there again, for others
+    # What lies under the key of c now opens nothing of what lay there, and who may not see it may not see that either.
     assert past(at, "ann") == {("b", "fox two")}
-    assert past(at, "bob") == {("a", "fox one"), ("c", "fox three")}
+    assert past(at, "bob") == {("a", "fox one")}
+    assert past(at, "ann", "bob") == everything
     # The list of what was deleted does not change with those of documents that stood under it.
     put("d", "fox four", "ann")
     conn.execute("SELECT count(*) FROM sift.set_access('t', '{d}', '{bob}')")
-    assert past(at, "bob") == {("a", "fox one"), ("c", "fox three")}
+    assert past(at, "bob") == {("a", "fox one")}
     conn.execute("SELECT count(*) FROM sift.set_access('t', '{a,c}', '{}')")
     assert past(at, "bob") == set()
+    assert past(at, "ann", "bob") == {("b", "fox two")}
     assert past(at, "sift:writer") == everything
 
 
@@ -236,6 +239,62 @@ def test_a_tenant_without_history_has_no_past(conn: psycopg.Connection) -> None:
     assert conn.execute("SELECT version, text FROM sift.document_at('t', 'k7', principals => '{p0}')").fetchall() == [(2, "w0")]
     events = conn.execute("SELECT version, event FROM sift.document_history('t', 'k8', '{sift:writer}')").fetchall()
     assert events == [(1, "created"), (2, "deleted")]
+
+
+def test_a_gap_in_the_history_is_an_error(conn: psycopg.Connection) -> None:
+    """Off, and on again: what was lost is lost for times before and in the gap, and nothing else."""
+    world = World(conn, 1, "vector")
+
+    def put(key: str, text: str) -> None:
+        world.put([{"key": key, "acl": ["p0"], "chunks": [{"body": text, "tokens": text}]}])
+
+    def past(at: Any) -> set[str]:
+        return {row[0] for row in conn.execute(
+            "SELECT body FROM sift.lexical_search('t', 'fox', 10, '{p0}', as_of => %s)", (at,)).fetchall()}
+
+    put("a", "fox one")
+    put("b", "fox two")
+    before = world.now()
+    conn.execute("SELECT sift.set_tenant('t', '{\"keep_history\": true}')")  # is on: no gap
+    assert past(before) == {"fox one", "fox two"}
+    conn.execute("SELECT sift.set_tenant('t', '{\"keep_history\": false}')")
+    put("a", "fox three")
+    within = world.now()
+    conn.execute("SELECT count(*) FROM sift.delete_documents('t', '{b}')")
+    conn.execute("SELECT sift.set_tenant('t', '{\"keep_history\": true}')")
+    (since,), = conn.execute("SELECT history_since FROM sift.tenants WHERE name = 't'").fetchall()
+    assert since > within
+    after = world.now()
+    put("a", "fox four")
+    conn.execute("SELECT sift.set_tenant('t', '{\"keep_history\": true}')")  # is on: the time stays
+    for at in (before, within):
+        with pytest.raises(psycopg.Error, match=f"complete history since {since.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ} only") as refused:
+            past(at)
+        assert refused.value.sqlstate == "PS002"
+        with pytest.raises(psycopg.Error, match="complete history since") as refused:
+            conn.execute("SELECT * FROM sift.document_at('t', 'a', %s, '{p0}')", (at,))
+        assert refused.value.sqlstate == "PS002"
+    assert past(since) == past(after) == {"fox three"}
+    assert past(world.now()) == {"fox four"}
+    assert conn.execute("SELECT text FROM sift.document_at('t', 'a', %s, '{p0}')", (after,)).fetchall() == [("fox three",)]
+    assert conn.execute("SELECT text FROM sift.document_at('t', 'a', principals => '{p0}')").fetchall() == [("fox four",)]
+
+
+def test_history_is_complete_only_after_those_who_keep_none(dsn: str, conn: psycopg.Connection) -> None:
+    """A delete that began without a history is over before the time from which it is complete."""
+    world = World(conn, 1, "vector")
+    world.put([{"key": "a", "acl": ["p0"], "chunks": [{"body": "fox", "tokens": "fox"}]}])
+    conn.execute("SELECT sift.set_tenant('t', '{\"keep_history\": false}')")
+    with psycopg.connect(dsn) as deleting, psycopg.connect(dsn, autocommit=True) as switching:
+        deleting.execute("SELECT count(*) FROM sift.delete_documents('t', '{a}')")
+        switching.execute("SET lock_timeout = '100ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            switching.execute("SELECT sift.set_tenant('t', '{\"keep_history\": true}')")
+        deleting.commit()
+        switching.execute("SELECT sift.set_tenant('t', '{\"keep_history\": true}')")
+    assert conn.execute(
+        "SELECT count(*) FROM sift.document_versions AS h JOIN sift.tenants AS t USING (tenant_id) WHERE h.current_to >= t.history_since"
+    ).fetchone() == (0,)
 
 
 @pytest.mark.parametrize("options", ['[]', 'null', '{"keep": true}', '{"keep_history": "no"}', '{"remote_classifications": "public"}',

@@ -221,11 +221,33 @@ def test_a_mapping_does_not_outlive_its_role(store: Store) -> None:
                 expected = [("note/1",)] if again else [("hr/salaries",), ("note/1",)]
                 assert anna.execute("SELECT key FROM sift.search('a', 'salary pump') ORDER BY key").fetchall() == expected
                 assert anna.execute("SELECT key FROM sift.my_documents ORDER BY key").fetchall() == expected
-        # After a restore elsewhere an administrator says that the names mean the roles of now.
-        remapped: dict[str, bool] = dict(store.admin.execute("SELECT * FROM sift.remap_roles('a')").fetchall())
-        assert remapped == {f"{store.anna}_boss": True, store.anna: True, store.bob: True}
-        with psycopg.connect(store.anna_dsn, autocommit=True) as anna:
+        # After a restore elsewhere an administrator says which names mean the roles of now. Nothing is revived beside these.
+        boss, other = f"{store.anna}_boss", oid_of(store, store.bob)
+        store.admin.execute("UPDATE sift.role_principals SET role_id = 1 WHERE role_name = %s", (store.bob,))
+        (was,) = store.admin.execute("SELECT DISTINCT role_id::bigint FROM sift.role_principals WHERE role_name = %s", (boss,)).fetchone() or (0,)
+        stale = [(boss, was, oid_of(store, boss), False), (store.bob, 1, other, False)]
+        remap = "SELECT role_name::text, old_oid::bigint, new_oid::bigint, remapped FROM sift.remap_roles('a', %s::name[]) ORDER BY new_oid = %s"
+        for nothing in (None, [], [store.anna]):
+            reported = store.admin.execute(remap, (nothing, other)).fetchall()
+            assert reported == (stale if nothing is None else [])
+        assert store.admin.execute(remap, ([store.bob, store.anna], other)).fetchall() == [(store.bob, 1, other, True)]
+        with psycopg.connect(store.anna_dsn, autocommit=True) as anna, psycopg.connect(store.bob_dsn, autocommit=True) as bob:
+            assert anna.execute("SELECT key FROM sift.my_documents").fetchall() == [("note/1",)]
+            assert len(bob.execute("SELECT key FROM sift.my_documents").fetchall()) == 2
+            for unknown in ("nobody_here", None):
+                assert refused(store.admin, "SELECT * FROM sift.remap_roles('a', ARRAY[%s]::name[])", (unknown,)) == "PS002"
+            assert store.admin.execute(remap, (None, other)).fetchall() == stale[:1]
+            assert store.admin.execute(remap, ([boss], other)).fetchall() == [(*stale[0][:3], True)]
             assert len(anna.execute("SELECT key FROM sift.my_documents").fetchall()) == 2
+            assert store.admin.execute(remap, (None, other)).fetchall() == []
+        # A role that is gone is reported, and cannot be meant. What it was mapped to can be taken away.
+        store.admin.execute("INSERT INTO sift.role_principals SELECT m.tenant_id, 'gone_role', 1, 'public' FROM sift.role_principals AS m LIMIT 1")
+        for named in (None, ["gone_role"]):
+            assert store.admin.execute(remap, (named, other)).fetchall() == [("gone_role", 1, None, False)]
+        assert refused(store.admin, "SELECT sift.map_role('a', 'gone_role', '{public}')", ()) == "PS002"
+        store.admin.execute("SELECT sift.map_role('a', 'gone_role', NULL)")
+        assert store.admin.execute(remap, (None, other)).fetchall() == []
+        assert refused(store.admin, "SELECT sift.map_role('a', 'gone_role', NULL)", ()) == "PS002"
     finally:
         store.admin.execute(sql.SQL("DROP ROLE {}").format(name))
 
@@ -272,6 +294,21 @@ def test_a_proof_is_of_this_role_backend_and_transaction(store: Store) -> None:
             types = signature.split("(", 1)[1].rstrip(")").split(",")
             call = f"SELECT * FROM sift.{name}({', '.join(f'%s::{kind}' for kind in types)})"
             assert refused(anna, call, tuple(arguments)) == "PS008", signature
+
+
+def test_a_proof_is_of_the_moment_the_transaction_began(store: Store) -> None:
+    """Two transactions in one simple-query message have one; those of two messages do not."""
+    own = "BEGIN; SELECT proof FROM sift._caller; COMMIT;"
+    with psycopg.connect(store.anna_dsn, autocommit=True) as anna:
+        proofs: list[bytes] = []
+        for message in (own + own, own):
+            cursor = anna.execute(message.encode())
+            while True:
+                if cursor.description:
+                    proofs += [proof for (proof,) in cursor.fetchall()]
+                if not cursor.nextset():
+                    break
+        assert len(proofs) == 3 and proofs[0] == proofs[1] != proofs[2]
 
 
 def test_without_the_secret_nobody_is_let_in(store: Store) -> None:
@@ -322,7 +359,7 @@ def test_every_way_to_run_a_statement(store: Store) -> None:
         assert bob.execute("EXECUTE kept").fetchall() == [("note/1",)]
         assert bob.execute("EXECUTE viewed").fetchall() == [("note/1",)]
         store.admin.execute("SELECT sift.map_role('a', %s, '{public,group:hr}')", (store.bob,))
-        for mode in ("READ ONLY", "ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE", "ISOLATION LEVEL REPEATABLE READ"):
+        for mode in ("READ ONLY", "ISOLATION LEVEL REPEATABLE READ READ ONLY", "ISOLATION LEVEL REPEATABLE READ"):
             with bob.transaction():
                 bob.execute(f"SET TRANSACTION {mode}")
                 for _ in range(3):

@@ -80,7 +80,7 @@ BROKEN = {
     "entities show everything": ("_chunks_by_entity", "c.access_list_id = ANY (v_lists)", "true"),
     "candidates show everything": ("_lexical_candidates", "c.access_list_id = ANY ($4)", "true"),
     "history is everybody's": ("_document_history", "IF NOT v_all THEN", "v_all := true; IF false THEN"),
-    "the past is everybody's": ("_document_at", "(sift._list_today(v_tenant_id, h.document_id, h.key) = ANY (v_lists)) IS TRUE", "true"),
+    "the past is everybody's": ("_document_at", "(sift._list_today(v_tenant_id, h.document_id, h.key, v_lists) = ANY (v_lists)) IS TRUE", "true"),
     "check_access tells": ("_check_access", "NOT (v_document.visible OR v_writer)", "false"),
     "scores are a little off": ("_lexical_few", "RETURN QUERY", "PERFORM 1; RETURN QUERY"),
     "a chunk is under another list": (None, "", "UPDATE sift.chunks AS c SET access_list_id = d.access_list_id FROM sift.documents AS d"

@@ -50,7 +50,7 @@ BEGIN
             SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length FROM sift.chunk_history AS x
             WHERE x.tenant_id = $2 AND x.chunk_id = n.chunk_id
             OFFSET 0) AS c
-        CROSS JOIN LATERAL sift._version_at($2, c.document_id, $6) AS d
+        CROSS JOIN LATERAL sift._version_at($2, c.document_id, $6, $3) AS d
         WHERE (d.access_list_id IN (SELECT l.id FROM unnest($3) AS l (id))) IS TRUE AND (%5$s)
         ORDER BY n.distance, n.chunk_id
         LIMIT $5

@@ -28,7 +28,9 @@ BEGIN
     CROSS JOIN LATERAL (
         SELECT o.* FROM sift.document_sources AS o
         WHERE o.tenant_id = v_tenant_id AND o.document_id = h.document_id AND o.version = h.version OFFSET 0) AS s
-    WHERE (sift._list_today(v_tenant_id, h.document_id, h.key) = ANY (v_lists)) IS TRUE;
+    WHERE (sift._list_today(v_tenant_id, h.document_id, h.key, v_lists) = ANY (v_lists)) IS TRUE
+      -- A record says who may see its document, which readers are not told.
+      AND (s.media_type <> 'application/json' OR sift._is_trusted(caller));
 END
 $$;
 COMMENT ON FUNCTION sift._document_source(oid, bytea, text, text, timestamptz, text[]) IS 'The body of sift.document_source, for a caller who proves its role.';

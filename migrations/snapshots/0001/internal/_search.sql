@@ -184,6 +184,12 @@ BEGIN
             MESSAGE = format('the tenant %s keeps no history, so its past cannot be searched', to_json(tenant)),
             HINT = 'sift.set_tenant(tenant, ''{"keep_history": true}'') keeps it from now on.';
     END IF;
+    IF v_as_of < v_tenant.history_since THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('the tenant %s has a complete history since %s only, so what it was before cannot be searched', to_json(tenant),
+                             to_char(v_tenant.history_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
+            HINT = 'Before that no history was kept for a while; give a later as_of.';
+    END IF;
     v_legs := CASE WHEN v_lexical AND v_dense THEN 'lexical+dense' WHEN v_lexical THEN 'lexical' ELSE 'dense' END;
     IF v_k = 0 OR cardinality(v_lists) = 0 THEN
         RETURN;
@@ -315,7 +321,7 @@ BEGIN
             SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunk_history AS s
             WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
             OFFSET 0) AS c
-        CROSS JOIN LATERAL sift._version_at(v_tenant_id, g.document_id, v_as_of) AS d
+        CROSS JOIN LATERAL sift._version_at(v_tenant_id, g.document_id, v_as_of, v_lists) AS d
         ORDER BY g.rank;
         RETURN;
     END IF;

@@ -1,6 +1,6 @@
 -- What was known of a document at a time, in the columns of sift.documents that filters and results read, with the access list that counts
--- today (sift._list_today). No row where the document was not there.
-CREATE OR REPLACE FUNCTION sift._version_at(tenant_id integer, document_id bigint, as_of timestamptz)
+-- today for somebody who sees the lists given (sift._list_today). No row where the document was not there.
+CREATE OR REPLACE FUNCTION sift._version_at(tenant_id integer, document_id bigint, as_of timestamptz, lists bigint[])
 RETURNS TABLE (
     key            text,
     version        integer,
@@ -41,9 +41,9 @@ BEGIN
     RETURN QUERY SELECT v_row.key, v_row.version, v_row.title, v_row.source_uri, v_row.source_version, coalesce(v_row.metadata, '{}'::jsonb),
         v_row.parser, v_row.chunker, v_row.language, v_row.license, v_row.classification, v_row.observed_at, v_row.valid_from,
         v_row.valid_to, v_row.retain_until, v_row.length, v_row.current_from,
-        sift._list_today(v_tenant_id, v_document_id, v_row.key);
+        sift._list_today(v_tenant_id, v_document_id, v_row.key, lists);
 END
 $$;
-COMMENT ON FUNCTION sift._version_at(integer, bigint, timestamptz) IS
+COMMENT ON FUNCTION sift._version_at(integer, bigint, timestamptz, bigint[]) IS
     'What was known of a document at a time, with the access list that counts today; no row where it was not there.';
-REVOKE ALL ON FUNCTION sift._version_at(integer, bigint, timestamptz) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._version_at(integer, bigint, timestamptz, bigint[]) FROM PUBLIC;
