@@ -1,7 +1,8 @@
 -- Gives documents other keys. They keep their numbers, chunks, vectors and history, which says when they were moved; nothing is indexed again.
 --
 -- A document whose access list is what the prefix of its old key, or the tenant, gives gets what the new key's prefix gives; one with a list
--- of its own keeps it.
+-- of its own keeps it. What counts is the list, not how it came about: one that was given explicitly and is the same as the old prefix's
+-- follows the new prefix, too. Set the access again where that is not meant.
 --
 --   source_uris  new addresses, one per key; NULL leaves them
 --   moved        false where there is no document of the old key, or one of the new key already

@@ -5,7 +5,8 @@
 -- function, which runs with the rights of the owner and checks them (sift._check_caller).
 --
 -- The proof is a keyed hash, an HMAC with two keys of a block each (M. Bellare, R. Canetti, H. Krawczyk: Keying Hash Functions for Message
--- Authentication, CRYPTO 1996), over the role, the backend, and the transaction; it is worth nothing in another.
+-- Authentication, CRYPTO 1996), over the role, the backend, and the moment the transaction began; it is worth
+-- nothing for another. Transactions that are sent as one simple-query message begin at one moment and share it: one role's, in one session.
 CREATE VIEW sift._caller AS
 SELECT r.role_id,
        (SELECT pg_catalog.sha256(s.outer_key OPERATOR(pg_catalog.||) pg_catalog.sha256(s.inner_key
@@ -14,6 +15,6 @@ SELECT r.role_id,
                    OPERATOR(pg_catalog.||) pg_catalog.timestamptz_send(pg_catalog.transaction_timestamp())))
         FROM sift.secrets AS s) AS proof
 FROM (SELECT pg_catalog.to_regrole(pg_catalog.quote_ident(current_user))::pg_catalog.oid AS role_id) AS r;
-COMMENT ON VIEW sift._caller IS 'The role a query runs as, and the proof of it that internal functions ask for; one row, good for this transaction.';
+COMMENT ON VIEW sift._caller IS 'The role a query runs as, and the proof of it that internal functions ask for; one row, good for this role, backend and transaction_timestamp().';
 REVOKE ALL ON TABLE sift._caller FROM PUBLIC;
 GRANT SELECT ON TABLE sift._caller TO sift_owner, sift_writer, sift_app, sift_reader;

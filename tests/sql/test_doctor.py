@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -239,9 +241,61 @@ def test_what_waits_in_a_tenant(patient: psycopg.Connection, fault: str) -> None
     reported = [f for f in examine(patient) if f.check_name == check]
     assert reported and {f.severity for f in reported} == {severity}
     assert {f.tenant_name for f in reported} == {"acme"}
-    if reported[0].safe_fix:
+    assert not [f.remedy for f in reported if re.search(r"SOURCES|NEW|…|, which|again", f.remedy)]
+    if reported[0].safe_fix or check == "role_mappings":
         patient.execute(reported[0].remedy.encode())
         assert [f for f in examine(patient) if f.check_name == check] == []
+
+
+def test_what_a_policy_withholds_is_no_warning(patient: psycopg.Connection) -> None:
+    def missing() -> list[Finding]:
+        return [f for f in examine(patient, "acme") if f.check_name == "missing_vectors"]
+
+    documents = [
+        {"key": "open", "acl": ["public"], "text": "new one", "classification": "open"},
+        {"key": "secret", "acl": ["public"], "chunks": [{"body": "new two"}, {"body": "new three"}], "classification": "secret"},
+        {"key": "kept", "acl": ["public"], "text": "new four", "classification": "open", "retain_until": "2099-01-01"},
+        {"key": "unsaid", "acl": ["public"], "text": "new five"},
+    ]  # fmt: skip
+    patient.execute("SELECT count(*) FROM sift.put_documents('acme', %s::jsonb)", [json.dumps(documents)])
+    remedy = "pgsift models backfill --tenant acme --embedder toy"
+    (found,) = missing()
+    assert (found.severity, found.remedy) == ("warning", remedy)
+    assert found.finding.startswith("5 of 325 chunks have no vector of this model;")
+
+    patient.execute("UPDATE sift.tenants SET remote_classifications = '{open}', remote_retained = false WHERE name = 'acme'")
+    other, withheld = missing()
+    assert (other.severity, other.finding[:8]) == ("warning", "1 of 325")
+    assert (withheld.severity, withheld.finding[:8], withheld.remedy) == ("info", "4 of 325", remedy)
+    assert "keeps from remote embedders" in withheld.finding
+
+    # What a remote embedder is given, as the backfill does it, ends the warning.
+    patient.execute(
+        "SELECT sift.put_embeddings('acme', 'toy', array_agg(c.chunk_id), array_agg('[1,1,1]'::text))"
+        " FROM sift.chunks_without_embedding('acme', 'toy', remote => true) AS c"
+    )
+    (withheld,) = missing()
+    assert (withheld.severity, withheld.finding[:8]) == ("info", "4 of 325")
+    patient.execute("UPDATE sift.tenants SET remote_classifications = NULL WHERE name = 'acme'")
+    assert [(f.severity, f.finding[:8]) for f in missing()] == [("warning", "3 of 325"), ("info", "1 of 325")]
+    # And a local one that of the others.
+    patient.execute(
+        "SELECT sift.put_embeddings('acme', 'toy', array_agg(c.chunk_id), array_agg('[1,1,1]'::text))"
+        " FROM sift.chunks_without_embedding('acme', 'toy') AS c"
+    )
+    assert missing() == []
+
+
+def test_names_in_commands_are_words_of_a_shell(patient: psycopg.Connection) -> None:
+    patient.execute("SELECT sift.create_tenant('it''s $(mine)', 'english')")
+    patient.execute("SELECT sift.register_model('onnx:a model', 2)")
+    documents = json.dumps([{"key": "a", "chunks": [{"body": "x", "embedding": [1, 1]}, {"body": "y"}]}])
+    patient.execute("SELECT count(*) FROM sift.put_documents('it''s $(mine)', %s::jsonb, model => 'onnx:a model')", [documents])
+    (found,) = [f for f in examine(patient, "it's $(mine)") if f.check_name == "missing_vectors"]
+    assert shlex.split(found.remedy) == [
+        "pgsift", "models", "backfill", "--tenant", "it's $(mine)", "--embedder", "onnx:a model",
+    ]  # fmt: skip
+    assert "$(mine)" in found.remedy and "'it'\"'\"'s $(mine)'" in found.remedy
 
 
 def test_a_run_of_today_is_not_unfinished(patient: psycopg.Connection) -> None:

@@ -13,8 +13,11 @@ DECLARE
     v_packed    bigint;
     v_unpacked  bigint;
     v_live      bigint;
+    v_model     record;
+    v_withheld  bigint;
+    v_remedy    text;
 BEGIN
-    SELECT t.analyzer, t.analyzer_fingerprint, t.index_title, t.model_id INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+    SELECT t.analyzer, t.analyzer_fingerprint, t.index_title, t.model_id, t.remote_classifications, t.remote_retained INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
 
     BEGIN
         v_current := sift.analyzer_fingerprint(v_tenant.analyzer);
@@ -23,9 +26,11 @@ BEGIN
     END;
     IF v_current IS DISTINCT FROM v_tenant.analyzer_fingerprint THEN
         RETURN QUERY SELECT 'analyzer'::text, 'error'::text, format('analyzer %s', v_tenant.analyzer),
-            format('the postings were made by %s with the fingerprint %s, the schema has %s', v_tenant.analyzer,
-                   v_tenant.analyzer_fingerprint, coalesce(v_current, 'no such analyzer')),
-            format('pgsift tenants create NEW --analyzer %s, then ingest the sources of %s into it', v_tenant.analyzer, tenant), false;
+            format('the postings were made by %s with the fingerprint %s, the schema has %s%s', v_tenant.analyzer,
+                   v_tenant.analyzer_fingerprint, coalesce(v_current, 'no such analyzer'),
+                   CASE WHEN v_current IS NULL THEN '' ELSE '; ingest the sources into a new tenant' END),
+            CASE WHEN v_current IS NULL THEN 'pgsift db check'
+                 ELSE format('pgsift tenants create %s --analyzer %s', sift._shell_word(tenant || '-new'), sift._shell_word(v_tenant.analyzer)) END, false;
     ELSE
         -- The tokens of some chunks, made anew. The first of a document may have its title's in front.
         SELECT count(*), count(*) FILTER (
@@ -39,8 +44,9 @@ BEGIN
                                   WHERE s.tenant_id = v_tenant_id AND s.chunk_id = i.id AND octet_length(s.body) < 20000 OFFSET 0) AS c) AS x;
         IF v_differ > 0 THEN
             RETURN QUERY SELECT 'analyzer'::text, 'warning'::text, format('analyzer %s', v_tenant.analyzer),
-                format('%s of %s chunks looked at have other tokens than the analyzer makes of their text', v_differ, v_looked_at),
-                'ingest the sources again with the tokens left to pgsift'::text, false;
+                format('%s of %s chunks looked at have other tokens than the analyzer makes of their text; put the documents again with the tokens left to pgsift',
+                       v_differ, v_looked_at),
+                format('pgsift documents --all --tenant %s', sift._shell_word(tenant)), false;
         END IF;
     END IF;
 
@@ -78,24 +84,49 @@ BEGIN
     END IF;
 
     SELECT count(*) INTO v_live FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id;
-    RETURN QUERY
-    SELECT 'missing_vectors'::text, CASE WHEN m.model_id = v_tenant.model_id THEN 'warning' ELSE 'info' END, format('model %s', to_json(m.name)),
-           format('%s of %s chunks have no vector of this model; searches by meaning do not find them', v_live - n.vectors, v_live),
-           format('pgsift ingest --tenant %s SOURCES, which fills them in', tenant), false
-    FROM (SELECT e.model_id, sum(e.vectors)::bigint AS vectors FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id
-          UNION ALL
-          SELECT v_tenant.model_id, 0::bigint
-          WHERE v_tenant.model_id IS NOT NULL
-            AND NOT EXISTS (SELECT FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id AND e.model_id = v_tenant.model_id)) AS n
-    JOIN sift.embedding_models AS m ON m.model_id = n.model_id
-    WHERE n.vectors < v_live AND (n.vectors > 0 OR m.model_id = v_tenant.model_id)
-    ORDER BY m.name;
+    FOR v_model IN
+        SELECT m.model_id, m.name, n.vectors
+        FROM (SELECT e.model_id, sum(e.vectors)::bigint AS vectors FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id
+              UNION ALL
+              SELECT v_tenant.model_id, 0::bigint
+              WHERE v_tenant.model_id IS NOT NULL
+                AND NOT EXISTS (SELECT FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id AND e.model_id = v_tenant.model_id)) AS n
+        JOIN sift.embedding_models AS m ON m.model_id = n.model_id
+        WHERE n.vectors < v_live AND (n.vectors > 0 OR m.model_id = v_tenant.model_id)
+        ORDER BY m.name
+    LOOP
+        -- What the tenant's options keep from remote embedders: the rule of sift.chunks_without_embedding.
+        v_withheld := 0;
+        IF v_tenant.remote_classifications IS NOT NULL OR NOT v_tenant.remote_retained THEN
+            SELECT count(*) INTO v_withheld
+            FROM sift.documents AS d
+            JOIN sift.chunks AS c ON c.tenant_id = v_tenant_id AND c.document_id = d.document_id
+            LEFT JOIN sift.chunk_embeddings AS v ON v.tenant_id = v_tenant_id AND v.model_id = v_model.model_id AND v.chunk_id = c.chunk_id
+            WHERE d.tenant_id = v_tenant_id AND v.chunk_id IS NULL
+              AND ((v_tenant.remote_classifications IS NULL OR d.classification = ANY (v_tenant.remote_classifications)) IS NOT TRUE
+                   OR NOT (v_tenant.remote_retained OR d.retain_until IS NULL));
+        END IF;
+        v_remedy := format('pgsift models backfill --tenant %s --embedder %s', sift._shell_word(tenant), sift._shell_word(v_model.name));
+        IF v_live - v_model.vectors - v_withheld > 0 THEN
+            RETURN QUERY SELECT 'missing_vectors'::text, CASE WHEN v_model.model_id = v_tenant.model_id THEN 'warning' ELSE 'info' END,
+                format('model %s', to_json(v_model.name)),
+                format('%s of %s chunks have no vector of this model; searches by meaning do not find them',
+                       v_live - v_model.vectors - v_withheld, v_live),
+                v_remedy, false;
+        END IF;
+        IF v_withheld > 0 THEN
+            RETURN QUERY SELECT 'missing_vectors'::text, 'info'::text, format('model %s', to_json(v_model.name)),
+                format('%s of %s chunks have no vector of this model and are of documents that this tenant keeps from remote embedders; only an embedder that runs here fills them in',
+                       v_withheld, v_live),
+                v_remedy, false;
+        END IF;
+    END LOOP;
 
     RETURN QUERY
     SELECT 'unfinished_runs'::text, 'warning'::text, format('run %s', r.run_id),
-           format('the ingest of %s, begun at %s by %s, never ended', coalesce(r.source, 'unknown source'),
+           format('the ingest of %s, begun at %s by %s, never ended; run again, it goes on where it stopped', coalesce(r.source, 'unknown source'),
                   to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI" UTC"'), r.started_by),
-           format('pgsift ingest again, which goes on where it stopped; then SELECT sift.finish_run(%L, %s)', tenant, r.run_id), false
+           format('SELECT sift.finish_run(%L, %s)', tenant, r.run_id), false
     FROM sift.ingest_runs AS r
     WHERE r.tenant_id = v_tenant_id AND r.finished_at IS NULL AND r.started_at < now() - interval '1 day'
     ORDER BY r.run_id
@@ -103,12 +134,24 @@ BEGIN
 
     RETURN QUERY
     SELECT 'role_mappings'::text, 'warning'::text, format('role %s', quote_ident(p.role_name)),
-           CASE WHEN r.oid IS NULL THEN 'principals are mapped to the role, which does not exist'
-                ELSE 'principals were mapped to another role of this name, as before a restore or a DROP ROLE: the mapping does not hold' END,
-           CASE WHEN r.oid IS NULL THEN format('SELECT sift.map_role(%L, %L, NULL)', tenant, p.role_name)
-                ELSE format('SELECT * FROM sift.remap_roles(%L), if the role is the same person''s', tenant) END, false
-    FROM (SELECT DISTINCT m.role_name, m.role_id FROM sift.role_principals AS m WHERE m.tenant_id = v_tenant_id) AS p
+           CASE WHEN n.oid IS NOT NULL AND r.oid IS NULL
+                    THEN format('the role is called %s now; it and its members see nothing until it is mapped again', quote_ident(n.rolname))
+                WHEN r.oid IS NULL THEN 'principals are mapped to the role, which does not exist'
+                WHEN n.oid IS NULL
+                    THEN 'principals were mapped to another role of this name, as before a restore or a DROP ROLE: the mapping does not hold;'
+                         ' make it hold if the role is the same person''s, else map the role to what it is to see, or to NULL'
+                ELSE format('principals were mapped to another role, whose number is that of %1$s now, which with its members sees nothing; if it was renamed,'
+                            ' SELECT sift.map_role(%2$L, %3$L, %4$L), sift.map_role(%2$L, %5$L, NULL); if this store was restored and the role is the'
+                            ' same person''s, SELECT * FROM sift.remap_roles(%2$L, %6$L)',
+                            quote_ident(n.rolname), tenant, n.rolname, p.principals, p.role_name, ARRAY[p.role_name]) END,
+           CASE WHEN n.oid IS NOT NULL AND r.oid IS NULL THEN format('SELECT sift.map_role(%L, %L, %L)', tenant, n.rolname, p.principals)
+                WHEN r.oid IS NULL THEN format('SELECT sift.map_role(%L, %L, NULL)', tenant, p.role_name)
+                WHEN n.oid IS NULL THEN format('SELECT * FROM sift.remap_roles(%L, %L)', tenant, ARRAY[p.role_name])
+                ELSE format('SELECT * FROM sift.remap_roles(%L)', tenant) END, false
+    FROM (SELECT m.role_name, m.role_id, array_agg(m.principal ORDER BY m.principal COLLATE "C") AS principals
+          FROM sift.role_principals AS m WHERE m.tenant_id = v_tenant_id GROUP BY m.role_name, m.role_id) AS p
     LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = p.role_name
+    LEFT JOIN pg_catalog.pg_roles AS n ON n.oid = p.role_id
     WHERE r.oid IS DISTINCT FROM p.role_id
     ORDER BY p.role_name;
 

@@ -1,5 +1,6 @@
 -- Which principals a database role stands for: what sift_reader logins may see. A mapping holds while the role has both the name and the
--- number it had when it was made: dropping or renaming a role ends it, and one made later under the name has no part in it.
+-- number it had when it was made: dropping a role ends it, and one made later under the name
+-- has no part in it; a role that was renamed sees nothing until it is mapped again (sift._mapped_principals).
 CREATE TABLE sift.role_principals (
     tenant_id integer NOT NULL,
     role_name name NOT NULL,
