@@ -122,11 +122,17 @@
 \ir internal/_relation.sql
 \ir internal/_document_tokens.sql
 \ir internal/_shingles.sql
+\ir internal/_similarities.sql
+\ir internal/_compare_texts.sql
 \ir internal/_remove_signatures.sql
 \ir internal/_leaders.sql
 \ir internal/_remove_documents.sql
 \ir internal/_remove_superseded.sql
 \ir internal/_key_hash.sql
+\ir internal/_hashed_names.sql
+\ir internal/_hashed_members.sql
+\ir internal/_forget_names.sql
+\ir internal/_lock_rules.sql
 \ir internal/_purge_documents.sql
 \ir internal/_move_access.sql
 \ir internal/_change_access.sql
@@ -221,6 +227,7 @@
 \ir functions/list_clusters.sql
 \ir internal/_near_duplicates.sql
 \ir functions/near_duplicates.sql
+\ir internal/_shell_word.sql
 \ir internal/_doctor_sample.sql
 \ir internal/_doctor_statistics.sql
 \ir internal/_doctor_postings.sql

@@ -287,8 +287,9 @@ class DocumentVersion(Record):
 @dataclass(frozen=True, slots=True)
 class AuditFinding(Record):
     """How much of a deleted document was found in one place. ``kind`` is ``search`` (a search could still
-    draw from it), ``history`` (kept until a purge), ``record`` (the tombstone) or ``copy`` (the same text
-    under other keys, which ``note`` names)."""
+    draw from it), ``history`` (kept until a purge), ``record`` (the tombstone, and settings that
+    name the key and that a purge leaves to people: ``note`` says what to do) or ``copy`` (the same text under
+    other keys, which ``note`` names)."""
 
     place: str
     kind: str

@@ -5,7 +5,7 @@
 --
 --   kind  search    what a search, or a statistic, could still draw from
 --         history   what is kept on purpose until a purge: superseded versions, sources, records that name the key
---         record    the tombstone itself
+--         record    the tombstone itself, and settings that name the key and that a purge leaves to people, with what to do
 --         copy      the same text under other keys: nobody asked for these to be deleted, but who wants the text gone should know
 --
 -- The document's chunks are known by their numbers, which the tombstone keeps. Tables are found in the catalog by their columns
@@ -23,6 +23,7 @@ DECLARE
     v_ids       bigint[];
     v_chunk_ids bigint[];
     v_hashes    bytea[];
+    v_written   text := (SELECT substr(w.json, 2, length(w.json) - 2) FROM (SELECT to_json(audit_deletion.key)::text AS json) AS w);
     v_texts     bytea[];
     v_terms     text[];
     v_table     record;
@@ -65,6 +66,12 @@ BEGIN
         kind := CASE WHEN v_table.name IN ('chunk_history', 'vector_history', 'document_sources', 'dead_letters', 'sync_items',
                                                     'manifest_documents') THEN 'history' ELSE 'search' END;
         note := NULL;
+        IF v_table.name = 'dead_letters' THEN
+            -- Those of other sources may tell of it; one whose own key ends in it is a source of its own.
+            v_table.condition := v_table.condition || ' OR (x.key IS NULL OR x.key = sift._hashed_names(x.key, ARRAY[$4]))'
+                ' AND sift._hashed_members(jsonb_build_array(x.source_uri, x.reason, x.origin), ARRAY[$4])'
+                ' <> jsonb_build_array(x.source_uri, x.reason, x.origin)';
+        END IF;
         EXECUTE format('SELECT count(*) FROM sift.%I AS x WHERE x.tenant_id = $1 AND (%s)', v_table.name, v_table.condition)
         INTO v_count USING v_tenant_id, v_chunk_ids, v_ids, v_key;
         RETURN QUERY SELECT place, kind, v_count, note;
@@ -113,11 +120,11 @@ BEGIN
     WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids) AND (h.key = v_key OR h.content_hash IS NOT NULL OR h.title IS NOT NULL);
     RETURN QUERY SELECT place, kind, v_count, note;
     place := 'ingest_runs';
-    note := 'reports that name it';
+    note := 'source, parameters or reports that name it';
     SELECT count(*) INTO v_count
-    FROM sift.ingest_runs AS r
-    WHERE r.tenant_id = v_tenant_id AND jsonb_typeof(r.summary -> 'failures') = 'array'
-      AND EXISTS (SELECT FROM jsonb_array_elements(r.summary -> 'failures') AS f (value) WHERE f.value ->> 'key' = v_key);
+    FROM (SELECT jsonb_build_array(r.source, r.parameters, r.summary) AS record
+          FROM sift.ingest_runs AS r WHERE r.tenant_id = v_tenant_id OFFSET 0) AS w
+    WHERE CASE WHEN strpos(w.record::text, v_written) > 0 THEN sift._hashed_members(w.record, ARRAY[v_key]) <> w.record END;
     RETURN QUERY SELECT place, kind, v_count, note;
 
     kind := 'record';
@@ -130,6 +137,24 @@ BEGIN
     WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids) AND h.event IN ('deleted', 'purged');
     note := CASE WHEN cardinality(v_ids) = 0 THEN 'no document was ever stored under this key'
                  ELSE coalesce(note, 'it was not deleted') END;
+    RETURN QUERY SELECT place, kind, v_count, note;
+    place := 'access_rules';
+    SELECT count(*) INTO v_count FROM sift.access_rules AS r
+    WHERE r.tenant_id = v_tenant_id AND r.key_prefix = v_key AND cardinality(v_ids) > 0;
+    note := CASE WHEN v_count > 0 THEN 'a rule for this key prefix gives other access than there were without it, so no purge removes it; '
+                                       'set the access of a shorter prefix with sift.set_access, or of this one to what it comes under, and purge again' END;
+    RETURN QUERY SELECT place, kind, v_count, note;
+    place := 'sync_sources';
+    SELECT count(*) INTO v_count
+    FROM (SELECT jsonb_build_array(s.name, s.location, s.prefix, s.options) AS record
+          FROM sift.sync_sources AS s WHERE s.tenant_id = v_tenant_id AND cardinality(v_ids) > 0 OFFSET 0) AS w
+    WHERE sift._hashed_members(w.record, ARRAY[v_key]) <> w.record;
+    note := CASE WHEN v_count > 0 THEN 'synchronized sources that name it; sift.end_sync forgets one' END;
+    RETURN QUERY SELECT place, kind, v_count, note;
+    place := 'query_embeddings';
+    SELECT count(*) INTO v_count FROM sift.query_embeddings AS q
+    WHERE q.tenant_id = v_tenant_id AND q.query = v_key AND cardinality(v_ids) > 0;
+    note := CASE WHEN v_count > 0 THEN 'vectors kept of a query of these words; a purge removes them' END;
     RETURN QUERY SELECT place, kind, v_count, note;
 
     kind := 'copy';
@@ -153,6 +178,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.audit_deletion(text, text) IS
-    'What is left of a deleted document, by table: found is 0 everywhere in rows of the kind search, after a purge in those of the kind history too; kind record is the tombstone, kind copy the same text under other keys.';
+    'What is left of a deleted document, by table: found is 0 everywhere in rows of the kind search, after a purge in those of the kind history too; kind record is the tombstone, or a setting that names the key, with what to do; kind copy the same text under other keys.';
 REVOKE ALL ON FUNCTION sift.audit_deletion(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.audit_deletion(text, text) TO sift_owner, sift_writer;

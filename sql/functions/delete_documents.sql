@@ -12,11 +12,17 @@ DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
     v_by        text := sift._recorded_role();
     v_now       timestamptz := now();
-    v_keep      boolean := (SELECT t.keep_history FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id);
+    v_keep      boolean;
     v_ids       bigint[];
     v_keys      text[];
     v_old       bigint[];
 BEGIN
+    -- Held to the end: whoever switches history on again waits for what goes without one (sift.set_tenant).
+    SELECT t.keep_history INTO v_keep FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR KEY SHARE;
+    IF purge THEN
+        -- Before any document is locked, as in sift._purge_documents.
+        PERFORM sift._lock_rules(v_tenant_id, delete_documents.keys);
+    END IF;
     SELECT array_agg(l.document_id), array_agg(l.key) INTO v_ids, v_keys
     FROM (
         SELECT d.document_id, d.key FROM sift.documents AS d

@@ -2,7 +2,8 @@
 --
 --   SELECT sift.set_tenant('acme', '{"keep_history": false}');
 --
---   keep_history            whether superseded and deleted versions are kept from now on, for searches of the past; what was kept stays
+--   keep_history            whether superseded and deleted versions are kept from now on, for searches of the past; what was kept stays,
+--                           but a time before it was switched on again cannot be searched
 --   remote_classifications  classifications whose documents may be sent to a remote embedder; null: all documents may
 --   remote_retained         whether documents with a retain_until may be sent to one
 --   statistics              whose N, df and avgdl score a search: "tenant", or "visible", those of the chunks the caller may see, slower
@@ -41,6 +42,12 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('%s must be true or false', v_option.name),
             HINT = format('Write {"%s": true} or {"%s": false}.', v_option.name, v_option.name);
         ELSE
+            IF v_option.name = 'keep_history' THEN
+                -- Waits for whoever is storing or deleting without a history: what they lose is lost before the time that is noted.
+                PERFORM FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR UPDATE;
+                UPDATE sift.tenants AS t SET history_since = clock_timestamp()
+                WHERE t.tenant_id = v_tenant_id AND v_option.value::boolean AND NOT t.keep_history;
+            END IF;
             UPDATE sift.tenants AS t
             SET keep_history = CASE WHEN v_option.name = 'keep_history' THEN v_option.value::boolean ELSE t.keep_history END,
                 remote_retained = CASE WHEN v_option.name = 'remote_retained' THEN v_option.value::boolean ELSE t.remote_retained END

@@ -2,7 +2,10 @@
 -- superseded versions, dead letters. What stays is in document_versions: a hash of the key, who, when, why, and the numbers the chunks
 -- had. Returns the keys of which there was anything.
 --
--- Locks, in the order of sift.delete_documents: documents by key, rows of unpacked_chunks, blocks; then nothing is waited for but chunks.
+-- Names of what is purged, and of what was purged before, are taken out of the records of others too (sift._forget_names).
+--
+-- Locks, in the order of sift.delete_documents: list 0 where a rule of access is for exactly such a key, documents by key, rows of
+-- unpacked_chunks, blocks; then nothing is waited for but chunks.
 CREATE OR REPLACE FUNCTION sift._purge_documents(tenant_id integer, keys text[], reason text, changed_by text) RETURNS text[]
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -17,10 +20,12 @@ DECLARE
     v_found     text[];
     v_uris      text[];
     v_all_keys  text[];
+    v_again     text[];
     v_chunk_ids bigint[];
     v_blank     bigint[];
     v_block_no  bigint;
 BEGIN
+    PERFORM sift._lock_rules(v_tenant_id, v_keys);
     v_live := ARRAY(
         SELECT l.document_id
         FROM (SELECT d.document_id FROM sift.documents AS d
@@ -36,7 +41,12 @@ BEGIN
                    -- One that is there under another key was moved: it is not what is purged.
                    WHERE i.id = ANY (v_live)
                       OR NOT EXISTS (SELECT FROM sift.documents AS d WHERE d.tenant_id = v_tenant_id AND d.document_id = i.id));
+    -- What was written down again since a purge.
+    v_again := ARRAY(
+        SELECT k.key FROM unnest(v_keys) AS k (key)
+        WHERE EXISTS (SELECT FROM sift.document_versions AS h WHERE h.tenant_id = v_tenant_id AND h.key = sift._key_hash(k.key)));
     IF cardinality(v_ids) = 0 THEN
+        PERFORM sift._forget_names(v_tenant_id, v_again, '{}'::text[]);
         RETURN '{}'::text[];
     END IF;
     SELECT coalesce(array_agg(DISTINCT h.key), '{}'::text[]),
@@ -66,20 +76,9 @@ BEGIN
     DELETE FROM sift.chunk_history AS h WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids);
     DELETE FROM sift.document_sources AS o WHERE o.tenant_id = v_tenant_id AND o.document_id = ANY (v_ids);
 
-    DELETE FROM sift.dead_letters AS l
-    WHERE l.tenant_id = v_tenant_id AND (l.key = ANY (v_all_keys) OR (l.key IS NULL AND l.source_uri = ANY (v_uris)));
-    DELETE FROM sift.sync_items AS i WHERE i.tenant_id = v_tenant_id AND i.key = ANY (v_keys);
     UPDATE sift.manifest_documents AS m
     SET document_id = NULL, key = sift._key_hash(m.key), content_hash = NULL, access_hash = NULL
     WHERE m.tenant_id = v_tenant_id AND m.document_id = ANY (v_ids);
-    UPDATE sift.ingest_runs AS r
-    SET summary = jsonb_set(r.summary, '{failures}', (
-        SELECT coalesce(jsonb_agg(f.value ORDER BY f.position), '[]'::jsonb)
-        FROM jsonb_array_elements(r.summary -> 'failures') WITH ORDINALITY AS f (value, position)
-        WHERE (f.value ->> 'key' = ANY (v_all_keys) OR f.value ->> 'source_uri' = ANY (v_uris)) IS NOT TRUE))
-    WHERE r.tenant_id = v_tenant_id AND jsonb_typeof(r.summary -> 'failures') = 'array'
-      AND EXISTS (SELECT FROM jsonb_array_elements(r.summary -> 'failures') AS f (value)
-                  WHERE f.value ->> 'key' = ANY (v_all_keys) OR f.value ->> 'source_uri' = ANY (v_uris));
 
     INSERT INTO sift.document_versions AS h (
         tenant_id, document_id, version, access_list_id, current_from, current_to, key, event, reason, changed_by)
@@ -95,6 +94,7 @@ BEGIN
         valid_to = NULL, retain_until = NULL
     WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids);
     DELETE FROM sift.documents AS d WHERE d.tenant_id = v_tenant_id AND d.document_id = ANY (v_live);
+    PERFORM sift._forget_names(v_tenant_id, v_all_keys || v_again, v_uris);
     RETURN v_found;
 END
 $$;

@@ -18,6 +18,7 @@ CREATE TABLE sift.tenants (
     default_access_list_id bigint NOT NULL DEFAULT 0,
     model_id               integer,
     keep_history           boolean NOT NULL DEFAULT true,
+    history_since          timestamptz,
     remote_classifications text[],
     remote_retained        boolean NOT NULL DEFAULT true,
     statistics             text NOT NULL DEFAULT 'tenant',
@@ -42,6 +43,7 @@ COMMENT ON COLUMN sift.tenants.index_title IS 'first: the title is indexed with 
 COMMENT ON COLUMN sift.tenants.default_access_list_id IS 'Access list of documents ingested without one; 0 is the list nobody is on.';
 COMMENT ON COLUMN sift.tenants.model_id IS 'The active embedding model; NULL until one is used.';
 COMMENT ON COLUMN sift.tenants.keep_history IS 'Whether superseded and deleted versions are kept, for searches of the past.';
+COMMENT ON COLUMN sift.tenants.history_since IS 'Since when history is complete: when keep_history was switched on again; NULL where it was never off.';
 COMMENT ON COLUMN sift.tenants.remote_classifications IS 'Classifications of documents whose text may be sent to a remote embedder; NULL allows all, and a document without a classification is allowed only then.';
 COMMENT ON COLUMN sift.tenants.remote_retained IS 'Whether the text of documents with a retain_until may be sent to a remote embedder.';
 COMMENT ON COLUMN sift.tenants.statistics IS 'Whose N, df and avgdl score a search: tenant, or visible: those of the chunks that the caller may see.';

@@ -137,6 +137,100 @@ def test_an_audit_finds_what_was_left(conn: psycopg.Connection) -> None:
     assert {"chunks", "chunk_embeddings", "chunk_entities", "documents"} <= set(audit(conn, "k7")["search"])
 
 
+@pytest.mark.parametrize("key", ["personnel-1042.md", "personnel/secretkey1", 'odd [1] "q" \\ (x).md', "päck/ß+1.md"])
+@pytest.mark.parametrize("how", ["purge", "delete with purge", "delete, then purge"])
+def test_a_purge_leaves_no_name_in_records(dsn: str, conn: psycopg.Connection, key: str, how: str) -> None:
+    """The key, and the address of the document, in every place where a record may hold them, whatever its shape."""
+    address = f"file:///srv/one/{key}"
+    written = json.dumps(key, ensure_ascii=False)[1:-1]  # as in JSON
+    put(conn, secret(key, "words", source_uri=address), {"key": "o1", "text": "others", "source_uri": "file:///srv/o1"})
+    conn.execute("SELECT count(*) FROM sift.create_manifest('t', 'm1')")
+
+    def run(source: str, parameters: object, summary: object) -> int:
+        (number,), = conn.execute("SELECT sift.start_run('t', %s, %s)", (source, json.dumps(parameters))).fetchall()
+        conn.execute("SELECT sift.finish_run('t', %s, %s)", (number, json.dumps(summary)))
+        return int(number)
+
+    runs = [
+        run(f"one/{key}", {"sources": [f"one/{key}", key], "deep": {"er": [[address]]}}, {"withheld": 2, "withheld_keys": [key, "o1"]}),
+        run("folder", {}, {"failed": [key]}),
+        run("folder", {}, {key: {"reason": f"cannot read 'one/{key}': empty"}, "failures": [{"key": key}, {"key": "o1"}]}),
+        run("folder", {}, key),
+        run("folder", {"n": 1}, {"failures": [{"key": None, "source_uri": address}], "kept": [True, None, 1.5, "o1"]}),
+    ]
+    conn.execute("SELECT sift.add_dead_letter('t', 'read', 'gone', NULL, %s)", (address,))
+    conn.execute("SELECT sift.add_dead_letter('t', 'read', 'gone', NULL, 'u', origin => %s)", (json.dumps({"path": f"/one/{key}"}),))
+    conn.execute("SELECT sift.add_dead_letter('t', 'read', %s, 'o2', 'u2', origin => %s)",
+                 (f"lies behind {key}", json.dumps({"root": f"/one/{key}", "path": "/one/o2"})))
+    (source,), = conn.execute("SELECT sync_source_id FROM sift.start_sync('t', 's', 'folder', 'file:///srv')").fetchall()
+    conn.execute("INSERT INTO sift.sync_items SELECT tenant_id, %s, %s, 'x', NULL FROM sift.tenants", (source, key))
+    conn.execute("INSERT INTO sift.query_embeddings SELECT tenant_id, 1, %s, '{1,1}' FROM sift.tenants", (key,))
+    conn.execute("SELECT count(*) FROM sift.set_access('t', principals => '{public}', key_prefix => %s)", (key,))
+    before = left(conn, key, "history")
+    assert {"ingest_runs", "dead_letters", "sync_items", "manifest_documents"} <= set(before)
+    assert (before["ingest_runs"], before["dead_letters"]) == (5, 3)
+    assert {"access_rules", "query_embeddings"} <= set(left(conn, key, "record"))
+    match how:
+        case "purge":
+            conn.execute("SELECT count(*) FROM sift.purge_documents('t', %s)", ([key],))
+        case "delete with purge":
+            conn.execute("SELECT count(*) FROM sift.delete_documents('t', %s, NULL, true)", ([key],))
+        case _:
+            conn.execute("SELECT count(*) FROM sift.delete_documents('t', %s)", ([key],))
+            assert left(conn, key, "history")["ingest_runs"] == 5
+            conn.execute("SELECT count(*) FROM sift.purge_documents('t', %s)", ([key],))
+    assert left(conn, key, "search") == left(conn, key, "history") == {}
+    assert set(left(conn, key, "record")) == {"document_versions"}
+    everything = dump(dsn)
+    for form in {key, written, key.replace("\\", "\\\\"), written.replace("\\", "\\\\")}:
+        assert form not in everything
+    # What is told of others is as it was.
+    (hashed,), = conn.execute("SELECT sift._key_hash(%s)", (key,)).fetchall()
+    rows = dict(conn.execute("SELECT run_id, summary FROM sift.ingest_runs").fetchall())
+    assert [rows[number] for number in runs] == [
+        {"withheld": 2, "withheld_keys": [hashed, "o1"]},
+        {"failed": [hashed]},
+        {hashed: {"reason": f"cannot read 'one/{hashed}': empty"}, "failures": [{"key": "o1"}]},
+        hashed,
+        {"failures": [], "kept": [True, None, 1.5, "o1"]},
+    ]
+    assert conn.execute("SELECT key, origin, reason FROM sift.dead_letters").fetchall() == [
+        ("o2", {"root": f"/one/{hashed}", "path": "/one/o2"}, f"lies behind {hashed}")]
+    # Written down again, and purged again, although there is no document.
+    run(key, {}, None)
+    assert left(conn, key, "history") == {"ingest_runs": 1}
+    assert conn.execute("SELECT purged FROM sift.purge_documents('t', %s)", ([key],)).fetchall() == [(False,)]
+    assert left(conn, key, "history") == {}
+
+
+def test_names_of_other_things_stay(conn: psycopg.Connection) -> None:
+    """A longer name that holds a key is another name, and an address that another document has is still its own."""
+    put(conn, {"key": "a.md", "text": "one", "source_uri": "file:///all.jsonl"}, {"key": "c", "text": "two", "source_uri": "file:///all.jsonl"})
+    others = ["b-a.md", "a.md.bak", "a.md/b", "aXmd", "A.MD", "xa.md", "file:///all.jsonl"]
+    conn.execute("SELECT sift.start_run('t', 'file:///all.jsonl', %s)", (json.dumps([*others, "a.md.", "./a.md"]),))
+    conn.execute("SELECT count(*) FROM sift.purge_documents('t', '{a.md,none}')")
+    (hashed,), = conn.execute("SELECT sift._key_hash('a.md')").fetchall()
+    assert conn.execute("SELECT source, parameters FROM sift.ingest_runs").fetchall() == [
+        ("file:///all.jsonl", [*others, f"{hashed}.", f"./{hashed}"])]
+    assert left(conn, "a.md", "history") == {}
+
+
+def test_a_rule_that_gives_other_access_stays_and_is_told(conn: psycopg.Connection) -> None:
+    put(conn, {"key": "f/a.md", "text": "one"}, {"key": "f/b.md", "text": "two"})
+    for prefix, who in (("f/", "{ann}"), ("f/a.md", "{bob}"), ("f/b.md", "{bob}"), ("f/b.md", "{ann}")):
+        conn.execute("SELECT count(*) FROM sift.set_access('t', principals => %s, key_prefix => %s)", (who, prefix))
+    conn.execute("SELECT count(*) FROM sift.purge_documents('t', '{f/a.md,f/b.md}')")
+    assert conn.execute("SELECT key_prefix FROM sift.access_rules ORDER BY 1").fetchall() == [("f/",), ("f/a.md",)]
+    (found, note), = conn.execute(
+        "SELECT found, note FROM sift.audit_deletion('t', 'f/a.md') WHERE kind = 'record' AND place = 'access_rules'").fetchall()
+    assert found == 1 and "set_access" in note
+    assert "access_rules" not in left(conn, "f/b.md", "record")
+    # What the note says helps.
+    conn.execute("SELECT count(*) FROM sift.set_access('t', principals => '{ann}', key_prefix => 'f/a.md')")
+    conn.execute("SELECT count(*) FROM sift.purge_documents('t', '{f/a.md}')")
+    assert "access_rules" not in left(conn, "f/a.md", "record")
+
+
 def test_copies_under_other_keys_are_told(conn: psycopg.Connection) -> None:
     put(conn, {"key": "a", "text": "the same words"}, {"key": "b", "text": "the same words"}, {"key": "c", "text": "other words"})
     conn.execute("SELECT count(*) FROM sift.delete_documents('t', '{a}')")

@@ -178,6 +178,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.audit_deletion(text, text) IS
-    'What is left of a deleted document, by table: found is 0 everywhere in rows of the kind search, after a purge in those of the kind history too; kind record is the tombstone, kind copy the same text under other keys.';
+    'What is left of a deleted document, by table: found is 0 everywhere in rows of the kind search, after a purge in those of the kind history too; kind record is the tombstone, or a setting that names the key, with what to do; kind copy the same text under other keys.';
 REVOKE ALL ON FUNCTION sift.audit_deletion(text, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.audit_deletion(text, text) TO sift_owner, sift_writer;
