@@ -205,8 +205,9 @@ def compared(
             found += _compared_relation(source, relation_of[source.name])
     found += [
         _finding(
-            "definitions", "warning", f"sift.{name}", "the function is not part of pgsift",
-            f"move it to another schema: ALTER FUNCTION sift.{name} SET SCHEMA …", safe=False,
+            "definitions", "warning", f"sift.{name}",
+            "the function is not part of pgsift; the remedy moves it out of the schema",
+            f'ALTER FUNCTION sift."{name.replace(chr(34), chr(34) * 2)}" SET SCHEMA public', safe=False,
         )
         for name in sorted(by_name.keys() - known)
     ]  # fmt: skip
@@ -306,8 +307,9 @@ def _compared_grants(source: Source, owner: str, grantees: Sequence[str]) -> lis
         found.append(
             _finding(
                 "grants", "error" if ours else "warning", f"sift.{source.name}",
-                f"{', '.join(extra)} may use it, which the SQL of this revision does not say",
-                f"REVOKE ALL ON {kind} sift.{source.name} FROM …; or leave it, if it is meant",
+                f"{', '.join(extra)} may use it, which the SQL of this revision does not say; it may be meant",
+                f"REVOKE ALL ON {kind} sift.{source.name} FROM "
+                + ", ".join('"' + role.replace('"', '""') + '"' for role in extra),
                 safe=ours,
             )
         )  # fmt: skip

@@ -386,8 +386,9 @@ class AsyncStore:
         (``text``, ``markdown``, ``html``, ``jsonl``) overrides what the extension says and tells what
         standard input is; ``key`` names the document read there. With ``sync`` the folders among the sources
         are synchronized as :meth:`sync` does it. With ``keep_source`` the bytes of what is parsed are
-        kept, compressed, and :meth:`document_source` gives them back. ``classification`` is for documents
-        that bring none; the tenant's options say which may be sent to a remote embedder, and the others are
+        kept, compressed, and :meth:`document_source` gives them back; of a JSON line the whole line, which
+        readers are not given. ``classification`` is for documents that bring none, in their front matter
+        or their record; the tenant's options say which may be sent to a remote embedder, and the others are
         stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
         units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
         """

@@ -10,6 +10,7 @@ BEGIN
     INSERT INTO sift.principal_groups AS g (tenant_id, member, group_name)
     SELECT v_tenant_id, m.name, v_group
     FROM unnest(sift._principal_set(members)) AS m (name)
+    WHERE m.name <> v_group -- what every principal is already
     ORDER BY m.name COLLATE "C"
     ON CONFLICT ON CONSTRAINT principal_groups_pkey DO NOTHING;
     GET DIAGNOSTICS v_added = ROW_COUNT;
@@ -17,6 +18,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.add_members(text, text, text[]) IS
-    'Makes principals members of a group, and returns how many were not yet. Members may be groups themselves; whoever searches as one of them sees what the group sees, and is denied what it is denied, from the commit on.';
+    'Makes principals members of a group, and returns how many were not yet; a group is none of its own. Members may be groups themselves; whoever searches as one of them sees what the group sees, and is denied what it is denied, from the commit on.';
 REVOKE ALL ON FUNCTION sift.add_members(text, text, text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.add_members(text, text, text[]) TO sift_owner, sift_writer;

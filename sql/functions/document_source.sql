@@ -16,6 +16,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.document_source(text, text, timestamptz, text[]) IS
-    'The source bytes of a document at a time (NULL: now), compressed as compression says; no row where none were kept, it was not there, or the caller may not see it.';
+    'The source bytes of a document at a time (NULL: now), compressed as compression says; no row where none were kept, it was not there, or the caller may not see it. A record (application/json), which may hold its access list, is for applications and writers alone.';
 REVOKE ALL ON FUNCTION sift.document_source(text, text, timestamptz, text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.document_source(text, text, timestamptz, text[]) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -42,9 +42,9 @@ BEGIN
         GROUP BY t.attrelid, t.attname, c.relowner, a.grantee, a.is_grantable
     )
     SELECT 'owners'::text, 'error'::text, o.name,
-           format('the %s belongs to %s, the schema to %s', lower(o.kind), pg_get_userbyid(o.owner), pg_get_userbyid(v_owner)),
+           format('the %s belongs to %s, the schema to %s; find out how it came to that first', lower(o.kind), pg_get_userbyid(o.owner), pg_get_userbyid(v_owner)),
            -- Not by itself: what somebody else made or had in hand must not come to run with the owner's rights unseen.
-           format('ALTER %s %s OWNER TO %I, if you know how it came to that', o.kind, o.name, pg_get_userbyid(v_owner)), false
+           format('ALTER %s %s OWNER TO %I', o.kind, o.name, pg_get_userbyid(v_owner)), false
     FROM objects AS o
     WHERE o.owner <> v_owner
     UNION ALL

@@ -10,12 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from pgsift import errors
 from pgsift.embed.api import ApiEmbedder
 
 PUBLIC = ["public"]
+EVERYTHING = ["sift:writer"]
 
 
 def now() -> datetime.datetime:
@@ -157,6 +160,84 @@ def test_sources_are_kept(store: Any, tmp_path: Path) -> None:
     assert store.document_source("t", "page.html", first, principals=PUBLIC).content == old
     store.purge("t", ["page.html"])
     assert store.document_source("t", "page.html", first, principals=PUBLIC) is None
+
+
+def test_of_a_record_its_own_bytes_are_kept(store: Any, dsn: str, make_login: Any, tmp_path: Path) -> None:
+    records = [
+        b'{"id": "a",  "title": "One", "text": "red fox", "acl": ["public", "group:hr"], "metadata": {"n": 1.50}}',
+        b'{"key": "b", "chunks": [{"body": "blue fox"}], "version": 7}',
+    ]
+    path = tmp_path / "records.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + records[0] + b"\r\n\n" + records[1])
+    assert store.ingest("t", path, keep_source=True, acl=["public"]).failed == 0
+    for key, line in zip("ab", records, strict=True):
+        source = store.document_source("t", key, principals=PUBLIC)
+        assert (source.content, source.media_type) == (line, "application/json")
+    # It tells the access list, which readers are not told.
+    login = make_login(dsn, "sift_reader")
+    with psycopg.connect(dsn) as admin:
+        admin.execute("SELECT sift.map_role('t', %s, '{public}')", (conninfo_to_dict(login)["user"],))
+    with psycopg.connect(login) as reader:
+        assert reader.execute("SELECT count(*) FROM sift.list_documents('t')").fetchone() == (2,)
+        assert reader.execute("SELECT * FROM sift.document_source('t', 'a')").fetchall() == []
+    store.delete("t", ["a", "b"])
+    store.sync("t", path, keep_source=True, acl=["public"])
+    source = store.document_source("t", "b", principals=PUBLIC)
+    assert (source.content, source.media_type) == (records[1], "application/json")
+
+
+# What front matter says
+
+
+def test_front_matter_wins_over_the_classification_given(
+    store: Any, remote: tuple[ApiEmbedder, list[str]], tmp_path: Path
+) -> None:
+    embedder, received = remote
+    store.set_tenant("t", remote_classifications=["open"], remote_retained=False)
+    matter = (
+        "---\nclassification: secret\nlicense: MIT\nlanguage: de\nobserved_at: 2024-05-31\n"
+        "valid_from: 2020-01-01\nvalid_to: 2021-01-01\n---\n"
+    )
+    (tmp_path / "secret.md").write_text(matter + "keptsecret\n")
+    (tmp_path / "retained.md").write_text("---\nretain_until: 2099-01-01\n---\nkeptretained\n")
+    (tmp_path / "unsaid.md").write_text("---\ntitle: T\n---\nsentunsaid\n")
+    (tmp_path / "wrong.md").write_text("---\nclassification: [open]\n---\nkeptwrong\n")
+    (tmp_path / "wrongdate.md").write_text("---\nretain_until: some day\n---\nkeptwrongdate\n")
+    lines = [
+        {"id": "record", "format": "markdown", "text": matter + "keptrecord"},
+        {"id": "two", "format": "markdown", "text": matter + "kepttwo", "classification": "open"},
+        {"id": "number", "text": "keptnumber", "classification": 5},
+        {"id": "date", "text": "keptdate", "retain_until": 2099},
+    ]
+    (tmp_path / "lines.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    report = store.ingest("t", tmp_path, embedder=embedder, classification="open")
+    assert (report.created, report.failed, report.withheld) == (4, 5, 3)
+    assert sorted({text.split()[-1] for text in received}) == ["sentunsaid"]
+    found = {d.key: d for d in store.documents("t", principals=EVERYTHING)}
+    assert {key: d.classification for key, d in found.items()} == {
+        "secret.md": "secret", "retained.md": "open", "unsaid.md": "open", "lines.jsonl#record": "secret",
+    }  # fmt: skip
+    secret = found["secret.md"]
+    assert (secret.license, secret.language, dict(secret.metadata)) == ("MIT", "de", {})
+    assert secret.observed_at.isoformat().startswith("2024-05-31")
+    (version,) = store.document_history("t", "secret.md", principals=EVERYTHING)
+    assert (version.valid_from.year, version.valid_to.year) == (2020, 2021)
+    assert found["retained.md"].retain_until.year == 2099
+    reasons = " ".join(letter.reason for letter in store.dead_letters("t"))
+    for why in (
+        "classification in the front matter is ['open'], not a text",
+        "retain_until in the front matter is 'some day', not a date",
+        "the classification is 'open', and 'secret' in the front matter",
+        "classification must be a string, not int",
+        "retain_until must be a datetime or a string, not int",
+    ):
+        assert why in reasons
+    # The option alone changes what is stored of those that do not say it themselves.
+    (tmp_path / "lines.jsonl").unlink()
+    store.ingest("t", tmp_path, classification="closed")
+    assert {d.key: d.classification for d in store.documents("t", principals=EVERYTHING)} == {
+        "secret.md": "secret", "retained.md": "closed", "unsaid.md": "closed", "lines.jsonl#record": "secret",
+    }  # fmt: skip
 
 
 # Remote embedders

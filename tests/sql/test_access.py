@@ -188,6 +188,14 @@ def test_groups_nest_and_may_run_in_circles(store: psycopg.Connection) -> None:
     assert seen(store, "user:1") == [] and seen(store, "group:2") == ["top"]
 
 
+def test_a_group_is_no_member_of_itself(store: psycopg.Connection) -> None:
+    for members, added in ((["group:1"], 0), (["group:1", "user:1"], 1), (["group:1", "user:1"], 0)):
+        row = store.execute("SELECT sift.add_members('t', 'group:1', %s)", (members,)).fetchone()
+        assert row == (added,)
+    assert store.execute("SELECT member FROM sift.list_members('t')").fetchall() == [("user:1",)]
+    assert store.execute("SELECT member FROM sift.list_members('t', 'group:1')").fetchall() == [("user:1",)]
+
+
 def test_public_may_be_a_member_and_is_never_added_by_itself(store: psycopg.Connection) -> None:
     put(store, {"key": "a", "acl": ["group:all"]}, {"key": "b", "acl": ["public"]})
     store.execute("SELECT sift.add_members('t', 'group:all', '{public}')")

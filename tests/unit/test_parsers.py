@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from typing import Any
 
 import pytest
@@ -80,17 +81,59 @@ def test_front_matter() -> None:
 
 
 def test_front_matter_loses_nothing() -> None:
-    text = "---\ntitle: {a: 1}\nlicense: [MIT, CC0]\nlanguage: true\nlang: de\nn: .inf\n---\n# Heading\n"
+    text = "---\ntitle: {a: 1}\ntags: [MIT, CC0]\nlanguage:\nlang: de\nn: .inf\n---\n# Heading\n"
     parsed = parse(text, "markdown")
     assert (parsed.title, parsed.language, parsed.license) == ("Heading", "de", None)
-    assert parsed.metadata == {
-        "title": {"a": 1},
-        "license": ["MIT", "CC0"],
-        "language": True,
-        "n": float("inf"),
-    }
+    assert parsed.metadata == {"title": {"a": 1}, "tags": ["MIT", "CC0"], "n": float("inf")}
     assert parse("---\ntitle: 2024-02-29\n---\nx", "markdown").title == "2024-02-29"
     assert parse("---\ntitle:\nlicense: ''\n---\nx", "markdown").metadata == {}
+
+
+def test_what_front_matter_says_of_its_document() -> None:
+    parsed = parse(
+        "---\nClassification: secret\nretain-until: 2031-01-02\nvalid_from: 2024-02-29T10:00:00+02:00\n"
+        "valid to: '2025-01-01'\n---\nx",
+        "markdown",
+    )
+    assert (parsed.classification, parsed.retain_until) == ("secret", "2031-01-02")
+    assert (parsed.valid_from, parsed.valid_to) == ("2024-02-29T10:00:00+02:00", "2025-01-01")
+    assert (parsed.observed_at, parsed.metadata) == (None, {})
+    toml = parse('+++\nclassification = "secret"\nobserved_at = 2024-02-29\nlicense = "MIT"\n+++\nx', "markdown")
+    assert (toml.classification, toml.observed_at, toml.license) == ("secret", "2024-02-29", "MIT")
+    assert parse("---\nclassification:\nretain_until: ''\n---\nx", "markdown").metadata == {}
+    both = parse("---\nlanguage: English\nlang: en\n---\nx", "markdown")
+    assert (both.language, both.metadata) == ("English", {"lang": "en"})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("---\nclassification: [secret]\n---\nx", "classification in the front matter is ['secret'], not a text"),
+        ("---\nclassification: 3\n---\nx", "classification in the front matter is 3, not a text"),
+        ("---\nclassification: no\n---\nx", "classification in the front matter is False, not a text"),
+        ("---\nclassification: ' '\n---\nx", "classification in the front matter is empty"),
+        ("---\nclassification: ''\n---\nx", "classification in the front matter is empty"),
+        ("---\nclassification: open\nClassification: secret\n---\nx", "says classification twice"),
+        ("---\nlicense: {name: MIT}\n---\nx", "license in the front matter is {'name': 'MIT'}, not a text"),
+        ("---\nlanguage: no\n---\nx", "language in the front matter is False, not a text"),
+        ("---\nretain_until: 2031\n---\nx", "retain_until in the front matter is 2031, not a date or time"),
+        ("---\nretain_until: soon\n---\nx", "retain_until in the front matter is 'soon', not a date or time"),
+        ("---\nvalid_from: [2024-01-01]\n---\nx", "valid_from in the front matter is"),
+        ("+++\nvalid_to = 10:00:00\n+++\nx", "valid_to in the front matter is"),
+        ("---\nclassification: secret\nb: [unclosed\n---\nx", "cannot be read, and names classification"),
+        ("---\na: &x secret\nRetain-Until: *x\n---\nx", "cannot be read, and names retain-until"),
+        ("---\rclassification: secret\r# never closed", "cannot be read, and names classification"),
+        ("---\nclassification: secret\na: " + "x" * 70000 + "\n---\nx", "cannot be read, and names class"),
+    ],
+)
+def test_what_decides_where_a_text_may_go_is_heeded_or_refused(text: str, why: str) -> None:
+    with pytest.raises(InvalidDocument, match=re.escape(why)):
+        parse(text, "markdown")
+
+
+def test_a_rule_and_a_later_word_are_no_front_matter() -> None:
+    text = "---\n\nA rule above.\n\nclassification: what this section is about\n"
+    assert parse(text, "markdown").classification is None
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ format     what becomes of it
 =========  ===========================================================================================
 text       kept as it is; blank lines part paragraphs
 markdown   kept as it is, markup included; blocks by markdown-it (CommonMark and pipe tables); YAML or
-           TOML front matter gives title, language, license and metadata (a title that is no text too),
-           and is not text; it never grants access
+           TOML front matter gives title, classification, language, license, dates and metadata (a title
+           that is no text too), and is not text; it never grants access
 html       its main text by trafilatura (extra ``html``); headings, list items, code and tables told
            apart
 =========  ===========================================================================================
@@ -14,6 +14,12 @@ html       its main text by trafilatura (extra ``html``); headings, list items, 
 The title is the front matter's, else that of the first first-level heading (Markdown), or that of
 ``<title>``, else of the first ``<h1>`` (HTML). A heading at the very start that says what the title says is
 a block of kind ``title``. A title is never made up from a file name.
+
+Front matter says for its document ``classification``, ``language`` (or ``lang``), ``license``, ``observed_at``,
+``valid_from``, ``valid_to`` and ``retain_until``, in either case and with ``-`` or a blank for ``_``. One of these
+that is no text or no date is :class:`~pgsift.errors.InvalidDocument` and never metadata, and so is front matter
+that cannot be read and names a classification or a date to retain until: what decides where a text may go is
+heeded or refused.
 
 Bytes are UTF-8 (a byte order mark is dropped) or UTF-16 with a byte order mark; HTML may declare another
 encoding. Anything else is :class:`~pgsift.errors.InvalidDocument`.
@@ -55,6 +61,12 @@ _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)\s*")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
 _MAX_FRONT_MATTER = 64 * 1024
+_DATES = frozenset({"observed_at", "valid_from", "valid_to", "retain_until"})
+_SAID = frozenset({"classification", "language", "license"}) | _DATES
+# A line that would say where a text may go, in front matter that cannot be read.
+_POLICY = re.compile(
+    r"^[ \t]*[\"']?(classification|retain[-_ ]until)[\"']?[ \t]*[:=]", re.IGNORECASE | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +81,18 @@ class Parsed:
     license: str | None = None
     #: Characters replaced because PostgreSQL, or the encoding, cannot hold them.
     cleaned: int = 0
+    classification: str | None = None
+    #: Dates and times in ISO 8601.
+    observed_at: str | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
+    retain_until: str | None = None
 
 
 def parser_name(kind: Format) -> str:
     """Name and version of the parser of a format; stored with every document and part of its content hash."""
     if kind == "markdown":
-        return f"markdown/1 markdown-it-py={_version('markdown-it-py')}"
+        return f"markdown/2 markdown-it-py={_version('markdown-it-py')}"
     if kind == "html":
         return f"html/2 trafilatura={_version('trafilatura')}"
     return "text/1"
@@ -193,6 +211,7 @@ def _plain(source: str) -> str:
 
 def _markdown(text: str, cleaned: int) -> Parsed:
     matter, offset = _front_matter(text)
+    said = _said(matter)
     # markdown-it counts lines as these, and gives each block as a range of them.
     starts = [offset, *(match.end() for match in _NEWLINE.finditer(text, offset)), len(text)]
 
@@ -227,24 +246,73 @@ def _markdown(text: str, cleaned: int) -> Parsed:
         position = blocks.index(first)
         if first.heading.casefold() == title.casefold() and position == (1 if offset else 0):
             blocks[position] = first._replace(kind="title")
-    language = _taken(matter, "language", "lang")
-    license = _taken(matter, "license")
-    return Parsed(text, blocks, title, matter, language, license, cleaned)
+    return Parsed(text, blocks, title, matter, cleaned=cleaned, **said)
 
 
-def _taken(matter: dict[str, Any], *names: str) -> str | None:
-    """The text of the first of these members that is one, taken out of the front matter; of another type it
-    stays there, and so comes into the metadata."""
-    for name in names:
-        value = matter.get(name)
-        if isinstance(value, datetime.date):
-            value = value.isoformat()
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
-            del matter[name]
-            return str(value)
-        if value is None or value == "":
-            matter.pop(name, None)
+def _taken(matter: dict[str, Any], name: str) -> str | None:
+    """The text of a member, taken out of the front matter; of another type it stays there, and so comes into
+    the metadata."""
+    value = matter.get(name)
+    if isinstance(value, datetime.date):
+        value = value.isoformat()
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and value != "":
+        del matter[name]
+        return str(value)
+    if value is None or value == "":
+        matter.pop(name, None)
     return None
+
+
+def _said(matter: dict[str, Any]) -> dict[str, str]:
+    """What front matter says about its document beside the title, taken out of it. ``lang`` counts where there
+    is no ``language``; an empty member says nothing, but for the classification."""
+    members: dict[str, str] = {}
+    for written in list(matter):
+        name = re.sub(r"[\s-]+", "_", written.strip().casefold())
+        if name not in _SAID and name != "lang":
+            continue
+        if matter[written] is None or (matter[written] == "" and name != "classification"):
+            del matter[written]
+        elif name in members:
+            raise InvalidDocument(
+                f"the front matter says {name} twice: {members[name][:100]} and {written[:100]}",
+                hint="Take one of them out of the file.",
+            )
+        else:
+            members[name] = written
+    alias = members.pop("lang", None)
+    if alias is not None:
+        members.setdefault("language", alias)
+    return {
+        name: _date(matter.pop(written), name) if name in _DATES else _text(matter.pop(written), name)
+        for name, written in members.items()
+    }
+
+
+def _text(value: object, name: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    found = "empty" if isinstance(value, str) else f"{_shown(value)}, not a text"
+    raise InvalidDocument(f"{name} in the front matter is {found}", hint=f"Write it in quotes: {name}: \"…\".")
+
+
+def _date(value: object, name: str) -> str:
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    try:
+        if isinstance(value, str):
+            datetime.datetime.fromisoformat(value)
+            return value
+    except ValueError:
+        pass
+    raise InvalidDocument(
+        f"{name} in the front matter is {_shown(value)}, not a date or time",
+        hint="Write it in ISO 8601, for example 2024-05-31 or 2024-05-31T16:30:00Z.",
+    )
+
+
+def _shown(value: object) -> str:
+    return clean_text(repr(value))[0][:100]
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], int]:
@@ -258,15 +326,29 @@ def _front_matter(text: str) -> tuple[dict[str, Any], int]:
         text.replace("\r", "\n"), opening.end(), opening.end() + _MAX_FRONT_MATTER
     )
     if closing is None:
+        # Perhaps no front matter: a text may begin with a rule. What follows up to a blank line tells.
+        blank = _BLANK_LINE.search(text, opening.end())
+        _refuse_policy(text[opening.end() : blank.start() if blank else None])
         return {}, 0
     source = text[opening.end() : closing.start()]
     loaded = _toml(source) if fence == "+++" else _yaml(source)
     if not isinstance(loaded, dict):
+        _refuse_policy(source)
         return {}, 0
     end = closing.end()
     if text[end - 1 : end + 1] == "\r\n":
         end += 1
     return {str(key): value for key, value in loaded.items()}, end
+
+
+def _refuse_policy(source: str) -> None:
+    """Raise for front matter that cannot be read and says where the text may go."""
+    found = _POLICY.search(source.replace("\r", "\n"))
+    if found is not None:
+        raise InvalidDocument(
+            f"the front matter cannot be read, and names {found.group(1).lower()}",
+            hint="Mend its YAML or TOML, without aliases, and close it with the line it begins with.",
+        )
 
 
 def _toml(source: str) -> object:

@@ -50,6 +50,7 @@ _ACCESS = re.compile(
     r"visibility|readers?)",
     re.IGNORECASE,
 )
+_DATES = ("observed_at", "valid_from", "valid_to", "retain_until")
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
 
 # Encoders are made once; json.dumps makes one for each call with options.
@@ -146,7 +147,7 @@ class Preparer:
             document.title,
             document.language,
             document.license,
-            document.classification,
+            item.classification if document.classification is None else document.classification,
             _when(document.retain_until),
             document.source_version,
             _when(document.valid_from),
@@ -178,6 +179,8 @@ class Preparer:
         metadata, changes = clean_json(document.metadata) if document.metadata else ({}, 0)
         cleaned += changes
         language, license = document.language, document.license
+        classification = document.classification
+        dates = {name: _when(getattr(document, name)) for name in _DATES}
         acl_ignored = False
         chunks: list[dict[str, Any]]
         if document.chunks is None:
@@ -198,6 +201,15 @@ class Preparer:
                 found, changes = clean_json(parsed.metadata)
                 metadata, cleaned = {**found, **metadata}, cleaned + changes
             language, license = language or parsed.language, license or parsed.license
+            if None not in (classification, parsed.classification) and classification != parsed.classification:
+                raise InvalidDocument(
+                    f"the classification is {classification[:100]!r}, "  # type: ignore[index]
+                    f"and {parsed.classification[:100]!r} in the front matter",  # type: ignore[index]
+                    hint="Nobody can tell which of them holds: make them the same, or leave one out.",
+                )
+            classification = parsed.classification if classification is None else classification
+            for name, when in dates.items():
+                dates[name] = getattr(parsed, name) if when is None else when
             record["parser"] = parser_name(kind)
             record["chunker"] = self.chunker.name
             record["length"] = len(parsed.text)
@@ -221,11 +233,8 @@ class Preparer:
             ("source_version", document.source_version),
             ("language", language),
             ("license", license),
-            ("observed_at", _when(document.observed_at)),
-            ("valid_from", _when(document.valid_from)),
-            ("valid_to", _when(document.valid_to)),
-            ("classification", document.classification),
-            ("retain_until", _when(document.retain_until)),
+            ("classification", item.classification if classification is None else classification),
+            *dates.items(),
         ):
             if value is not None:
                 record[name], changes = clean_text(value)
@@ -235,7 +244,9 @@ class Preparer:
         prepared = Prepared(
             document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri")
         )
-        if self.keep_source and document.chunks is None:
+        if self.keep_source and item.line is not None:
+            prepared.source = ("application/json", item.line)
+        elif self.keep_source and document.chunks is None:
             source = document.text
             content = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
             prepared.source = (_MEDIA_TYPES[_format(document)], content)

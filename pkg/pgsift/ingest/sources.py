@@ -25,6 +25,7 @@ refused.
 
 from __future__ import annotations
 
+import builtins
 import json
 import math
 import os
@@ -69,6 +70,10 @@ class Item:
     cleaned: int = 0
     origin: Mapping[str, str] | None = None
     mark: str | None = None
+    #: The classification of a document that does not say its own.
+    classification: str | None = None
+    #: The bytes of the JSON line it was made of, without the line's end.
+    line: builtins.bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,10 +356,8 @@ def read_file(
         yield Broken(key, uri, error.message, origin=origin)
         return
     kind = options.format or EXTENSIONS.get(suffix, "text")
-    document = Document(
-        key, content, kind, acl=options.acl, classification=options.classification, source_uri=uri
-    )
-    yield Item(document, len(content), cleaned, origin)
+    document = Document(key, content, kind, acl=options.acl, source_uri=uri)
+    yield Item(document, len(content), cleaned, origin, classification=options.classification)
 
 
 def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
@@ -371,14 +374,8 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
     if len(content) > options.max_bytes:
         yield Broken(key, None, f"standard input has more than {options.max_bytes:,} bytes")
     else:
-        document = Document(
-            key,
-            content,
-            options.format or "text",
-            acl=options.acl,
-            classification=options.classification,
-        )
-        yield Item(document, len(content))
+        document = Document(key, content, options.format or "text", acl=options.acl)
+        yield Item(document, len(content), classification=options.classification)
 
 
 def read_lines(
@@ -411,7 +408,7 @@ def read_lines(
         except PgsiftError as error:
             yield Broken(place, uri, error.message, length, hint=error.hint, origin=origin)
         else:
-            yield from read_record(key, record, place, length, uri, options, origin)
+            yield from read_record(key, record, place, line, length, uri, options, origin)
 
 
 def _number(text: str) -> float | Decimal:
@@ -448,12 +445,14 @@ def read_record(
     key: str,
     record: dict[str, Any],
     place: str,
+    line: bytes,
     length: int,
     uri: str | None,
     options: Options,
     origin: Mapping[str, str] | None,
 ) -> Iterator[Item | Broken]:
-    """The document of a JSON line."""
+    """The document of a JSON line. ``line`` are its bytes without a byte order mark, ``length`` is how many
+    were read for it."""
     record["key"] = key
     if uri is not None:
         record.setdefault("source_uri", uri)
@@ -469,7 +468,7 @@ def read_record(
             document_key=options.prefix + key,
         )
     else:
-        yield replace(item, origin=origin)
+        yield replace(item, origin=origin, line=line.rstrip(b"\r\n"))
 
 
 def _given(
@@ -488,11 +487,13 @@ def _given(
             document = document_of(source, others=length is not None)
         name = checked_key(options.prefix + document.key)
         acl = document.acl if document.acl is not None else options.acl
-        classification = document.classification
-        classification = options.classification if classification is None else classification
-        if (name, acl, classification) != (document.key, document.acl, document.classification):
-            document = replace(document, key=name, acl=acl, classification=classification)
-        return Item(document, len(document.text) if length is None else length)
+        if (name, acl) != (document.key, document.acl):
+            document = replace(document, key=name, acl=acl)
+        return Item(
+            document,
+            len(document.text) if length is None else length,
+            classification=options.classification,
+        )
     except PgsiftError as error:
         return Broken(
             options.prefix + key if isinstance(key, str) else None,

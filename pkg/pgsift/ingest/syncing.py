@@ -281,7 +281,7 @@ def _read_feed(
                 if marks is not None and _is_known(mark, marks.get(options.prefix + key)):
                     yield Unread(options.prefix + key)
                     continue
-                for found in read_record(key, record, place, length, uri, options, origin):
+                for found in read_record(key, record, place, line, length, uri, options, origin):
                     yield replace(found, mark=mark) if isinstance(found, Item) else found
     except OSError as error:
         yield Broken(
