@@ -1,4 +1,4 @@
--- Stores signatures of documents, and compares each text that is new with all that share a band with it.
+-- Stores signatures of documents, and compares each text that is new with those that share a band with it, of many the first.
 --
 -- signatures is a JSON array of {document_id, version, token_hash (hexadecimal, or null), shingles, bands []}. A document that is of
 -- another version by now, or gone, is left out. Bands only propose pairs; whether two texts resemble each other is counted.
@@ -8,6 +8,8 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
+    -- Of the documents that share a band, so many are compared with whatever else has it.
+    v_members   CONSTANT integer := 32;
     v_tenant_id integer := sift._tenant_id(tenant);
     v_settings  record;
     v_documents bigint[];
@@ -15,7 +17,8 @@ DECLARE
     v_stored    integer;
     v_compared  integer;
     v_similar   integer;
-    v_pairs     jsonb;
+    v_texts     bigint[];
+    v_others    bigint[];
 BEGIN
     IF signatures IS NULL OR jsonb_typeof(signatures) <> 'array'
        OR jsonb_path_exists(signatures, '$[*] ? (@.type() != "object" || !(exists(@.bands)) || @.bands.type() != "array" || !(exists(@.document_id)) || !(exists(@.version)))') THEN
@@ -79,14 +82,13 @@ BEGIN
     )
     SELECT count(*) INTO v_stored FROM inserted AS i;
 
-    -- Candidates: for texts that are new, one document of each text they share a band with.
-    SELECT jsonb_agg(jsonb_build_array(p.a, p.b, p.document_a, p.document_b)) INTO v_pairs
+    -- Candidates: for texts that are new, one document of each text they share a band with; of a band that very many share, of the first
+    -- of these. The rest is compared where it matters: by sift.cluster_documents, and by who asks for a pair.
+    SELECT array_agg(p.a), array_agg(p.b) INTO v_texts, v_others
     FROM (
-        SELECT least(n.text_id, o.text_id) AS a, greatest(n.text_id, o.text_id) AS b,
-               min(CASE WHEN n.text_id < o.text_id THEN n.document_id ELSE o.document_id END) AS document_a,
-               min(CASE WHEN n.text_id < o.text_id THEN o.document_id ELSE n.document_id END) AS document_b
+        SELECT least(n.text_id, o.text_id) AS a, greatest(n.text_id, o.text_id) AS b
         FROM (
-            SELECT DISTINCT ON (g.text_id) g.text_id, g.document_id, g.shingles, g.bands
+            SELECT DISTINCT ON (g.text_id) g.text_id, g.shingles, g.bands
             FROM unnest(v_documents) AS i (id)
             CROSS JOIN LATERAL (
                 SELECT s.* FROM sift.document_signatures AS s
@@ -103,67 +105,34 @@ BEGIN
             FROM unnest(n.bands) AS u (band)
             CROSS JOIN LATERAL (
                 SELECT s.document_id FROM sift.signature_bands AS s
-                WHERE s.tenant_id = v_tenant_id AND s.band = u.band OFFSET 0) AS b
+                WHERE s.tenant_id = v_tenant_id AND s.band = u.band
+                ORDER BY s.document_id LIMIT v_members) AS b
         ) AS c
         CROSS JOIN LATERAL (
-            SELECT s.document_id, s.text_id, s.shingles FROM sift.document_signatures AS s
+            SELECT s.text_id, s.shingles FROM sift.document_signatures AS s
             WHERE s.tenant_id = v_tenant_id AND s.document_id = c.document_id OFFSET 0) AS o
         WHERE o.text_id <> n.text_id AND o.text_id >= v_settings.first_text_id
           -- No more can be common than the smaller set has.
           AND least(n.shingles, o.shingles)::double precision >= v_settings.threshold * greatest(n.shingles, o.shingles)::double precision
         GROUP BY 1, 2
     ) AS p;
-
-    WITH pairs AS MATERIALIZED (
-        SELECT (p.value ->> 0)::bigint AS a, (p.value ->> 1)::bigint AS b,
-               (p.value ->> 2)::bigint AS document_a, (p.value ->> 3)::bigint AS document_b
-        FROM jsonb_array_elements(v_pairs) AS p (value)
-    ),
-    shingles AS MATERIALIZED (
-        SELECT t.text_id, s.shingle
-        FROM (SELECT DISTINCT p.a AS text_id, p.document_a AS document_id FROM pairs AS p
-              UNION SELECT DISTINCT p.b, p.document_b FROM pairs AS p) AS d
-        -- Once per document: an inlined function would ask for its argument once per token.
-        CROSS JOIN LATERAL (SELECT d.text_id, sift._document_tokens(v_tenant_id, d.document_id) AS tokens OFFSET 0) AS t
-        CROSS JOIN LATERAL sift._shingles(t.tokens) AS s (shingle)
-    ),
-    -- Several documents of one text may have been named; their shingles are the same. Texts and shingles get numbers, and one number
-    -- of both: joined by a single key, whatever the planner expects, no pair is compared shingle by shingle.
-    sets AS MATERIALIZED (
-        SELECT DISTINCT n.text_id, n.text_number, n.shingle_number, (n.text_number << 32) + n.shingle_number AS key
-        FROM (SELECT s.text_id, dense_rank() OVER (ORDER BY s.text_id) AS text_number,
-                     dense_rank() OVER (ORDER BY s.shingle COLLATE "C") AS shingle_number
-              FROM shingles AS s) AS n
-    ),
-    texts AS MATERIALIZED (SELECT DISTINCT s.text_id, s.text_number FROM sets AS s),
-    sizes AS MATERIALIZED (SELECT s.text_id, count(*) AS size FROM sets AS s GROUP BY s.text_id),
-    common AS MATERIALIZED (
-        SELECT p.a, p.b, count(*) AS size
-        FROM (SELECT p.a, p.b, t.text_number FROM pairs AS p JOIN texts AS t ON t.text_id = p.b OFFSET 0) AS p
-        JOIN sets AS x ON x.text_id = p.a
-        JOIN sets AS y ON y.key = (p.text_number << 32) + x.shingle_number
-        GROUP BY p.a, p.b
-    ),
-    measured AS MATERIALIZED (
-        SELECT c.a, c.b, c.size::double precision / (x.size + y.size - c.size)::double precision AS similarity
-        FROM common AS c
-        JOIN sizes AS x ON x.text_id = c.a
-        JOIN sizes AS y ON y.text_id = c.b
-    ),
-    kept AS (
-        INSERT INTO sift.similar_texts AS s (tenant_id, text_id, other_id, similarity)
-        SELECT v_tenant_id, x.text_id, x.other_id, x.similarity
-        FROM (SELECT s.a AS text_id, s.b AS other_id, s.similarity FROM measured AS s
-              UNION ALL SELECT s.b, s.a, s.similarity FROM measured AS s) AS x
-        WHERE x.similarity >= v_settings.threshold
-        ON CONFLICT ON CONSTRAINT similar_texts_pkey DO UPDATE SET similarity = excluded.similarity
-        RETURNING s.text_id
-    )
-    SELECT (SELECT count(*) FROM pairs AS p), count(*) / 2 INTO v_compared, v_similar FROM kept AS k;
+    UPDATE sift.signature_settings AS s SET crowded = true
+    WHERE s.tenant_id = v_tenant_id AND NOT s.crowded AND EXISTS (
+        SELECT FROM unnest(v_documents) AS i (id)
+        CROSS JOIN LATERAL (
+            SELECT d.bands FROM sift.document_signatures AS d
+            WHERE d.tenant_id = v_tenant_id AND d.document_id = i.id OFFSET 0) AS g
+        CROSS JOIN LATERAL unnest(g.bands) AS u (band)
+        CROSS JOIN LATERAL (
+            SELECT b.document_id FROM sift.signature_bands AS b
+            WHERE b.tenant_id = v_tenant_id AND b.band = u.band
+            ORDER BY b.document_id OFFSET v_members LIMIT 1) AS m);
+    SELECT c.compared, c.resembling INTO v_compared, v_similar
+    FROM sift._compare_texts(v_tenant_id, v_settings.threshold, v_texts, v_others) AS c;
     RETURN QUERY SELECT v_stored, v_compared, v_similar;
 END
 $$;
 COMMENT ON FUNCTION sift.put_signatures(text, text, jsonb) IS
-    'Stores signatures of documents (JSON array of {document_id, version, token_hash, shingles, bands}) and compares new texts with those they share a band with: numbers of signatures stored, pairs compared, pairs that resemble each other.';
+    'Stores signatures of documents (JSON array of {document_id, version, token_hash, shingles, bands}) and compares new texts with those they share a band with, of many with the first: numbers of signatures stored, pairs compared, pairs that resemble each other.';
 REVOKE ALL ON FUNCTION sift.put_signatures(text, text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_signatures(text, text, jsonb) TO sift_owner, sift_writer;

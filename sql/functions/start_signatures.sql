@@ -1,7 +1,7 @@
 -- Begins a search for near-duplicates, or goes on with one. Another threshold or scheme than last time makes all signatures anew.
 CREATE OR REPLACE FUNCTION sift.start_signatures(tenant text, threshold double precision, scheme text)
 RETURNS TABLE (documents bigint, pending bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET enable_nestloop = off
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
@@ -15,8 +15,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'scheme must say how signatures are made',
             HINT = 'Signatures are compared with those of the same scheme only.';
     END IF;
-    INSERT INTO sift.signature_settings AS s (tenant_id, threshold, first_text_id, last_text_id, scheme)
-    VALUES (v_tenant_id, start_signatures.threshold, 1, 0, start_signatures.scheme)
+    INSERT INTO sift.signature_settings AS s (tenant_id, threshold, first_text_id, last_text_id, scheme, crowded)
+    VALUES (v_tenant_id, start_signatures.threshold, 1, 0, start_signatures.scheme, false)
     ON CONFLICT ON CONSTRAINT signature_settings_pkey DO NOTHING;
     UPDATE sift.signature_settings AS s
     SET threshold = start_signatures.threshold, scheme = start_signatures.scheme, first_text_id = s.last_text_id + 1

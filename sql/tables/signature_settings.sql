@@ -6,9 +6,11 @@ CREATE TABLE sift.signature_settings (
     first_text_id bigint NOT NULL,
     last_text_id  bigint NOT NULL,
     scheme        text NOT NULL,
+    crowded       boolean NOT NULL,
     CONSTRAINT signature_settings_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT signature_settings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES sift.tenants (tenant_id)
 );
 COMMENT ON TABLE sift.signature_settings IS 'Threshold and scheme the near-duplicates of a tenant were looked for with, and the numbers given to texts.';
+COMMENT ON COLUMN sift.signature_settings.crowded IS 'Whether there may be texts that share a band and were not compared, because many share it.';
 REVOKE ALL ON TABLE sift.signature_settings FROM PUBLIC;
 ALTER TABLE sift.signature_settings ENABLE ROW LEVEL SECURITY;

@@ -238,6 +238,53 @@ def test_many_small_runs_give_what_one_run_gives(store: Store, tenant: str, seed
     assert {document["key"]: near(store, tenant, document["key"]) for document in there} == pairs
 
 
+def crowd(seed: int, size: int, families: int = 2) -> list[Doc]:
+    """Forms: texts that all resemble the others of their family, in any order of time."""
+    chosen = random.Random(seed)
+    bases = [words(150, chosen.randrange(10**6)) for _ in range(families)]
+    return [
+        document(
+            f"k{number}/{chosen.choice('ab')}", changed(chosen.choice(bases), 1, chosen.randrange(10**6)),
+            observed_at=f"2024-01-{chosen.randint(1, 28):02}T00:00:00Z",
+        )
+        for number in range(size)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_of_texts_that_all_resemble_each_other_few_pairs_are_compared_and_the_result_is_the_same(
+    store: Store, tenant: str, schema_dsn: str, seed: int
+) -> None:
+    """More documents share a band than are compared with each other. They come in small runs and in the wrong order of time, and go
+    until few are left; each time clusters and pairs are those of the rule."""
+    documents = crowd(seed, 160)
+    documents.sort(key=lambda item: item["observed_at"], reverse=True)
+    there: list[Doc] = []
+    compared = 0
+    for start in range(0, len(documents), 40):
+        store.put_documents(tenant, documents[start : start + 40])
+        there += documents[start : start + 40]
+        compared += store.find_duplicates(tenant).compared
+        assert similarities(store, tenant) == expected(stored(store, tenant, there), 0.8)
+    sizes = [1 + len(members) for members in similarities(store, tenant).values()]
+    assert sum(sizes) == 160 and len(sizes) == 2
+    for item in random.Random(seed).sample(there, 5):
+        assert len(near(store, tenant, item["key"])) + 1 in sizes
+    with psycopg.connect(schema_dsn) as connection:
+        rows = connection.execute(
+            "SELECT count(*) FROM sift.similar_texts AS x JOIN sift.tenants AS t USING (tenant_id) WHERE t.name = %s", (tenant,)
+        ).fetchone()[0]  # type: ignore[index]
+    assert 160 * 32 < rows < sum(size * (size - 1) for size in sizes)
+    # The representatives and those all were compared with go first.
+    for start in range(0, 120, 40):
+        store.delete(tenant, [item["key"] for item in documents[start : start + 40]])
+        del there[:40]
+        store.find_duplicates(tenant)
+        assert similarities(store, tenant) == expected(stored(store, tenant, there), 0.8)
+        for item in there[:3]:
+            assert len(near(store, tenant, item["key"])) in {len(members) for members in similarities(store, tenant).values()}
+
+
 def test_planted_near_copies_are_found(store: Store, tenant: str) -> None:
     """Recall and precision on pairs whose truth was planted."""
     documents, truth = [], set()
@@ -409,22 +456,25 @@ def test_the_past_knows_no_near_duplicates(store: Store, tenant: str) -> None:
         store.search(tenant, "w1", principals=["public"], mode="lexical", collapse_clusters=True, as_of="2999-01-01")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_hidden_documents_change_nothing(store: Store, seed: int) -> None:
     """Two tenants, one with hidden documents among the others, of which many are near-duplicates of visible ones and tie them
     together: near_duplicates, and which documents search shows and what they stand for, are the same."""
     chosen = random.Random(seed)
-    documents = corpus(300 + seed, 70)
-    for item in documents:
-        item["text"] = "pump " + item["text"]
+    # In the last two so many share a band that not every pair is compared beforehand.
+    documents = corpus(300 + seed, 70) if seed < 4 else crowd(300 + seed, 240, families=3)
+    for number, item in enumerate(documents):
+        # The last ones rank first: nothing was compared with these but what came first.
+        item["text"] = "pump " * (1 + (number >= 150)) + item["text"]
         item["acl"] = ["group:hidden"] if chosen.random() < 0.5 else ["public"]
     visible = [item for item in documents if item["acl"] == ["public"]]
     names = [f"dup_{uuid.uuid4().hex[:12]}" for _ in range(2)]
     try:
         for name, content in zip(names, (documents, visible), strict=True):
             store.create_tenant(name, analyzer="standard")
-            for item in content:
-                store.put_documents(name, [item])
+            step = 1 if seed < 4 else 30
+            for start in range(0, len(content), step):
+                store.put_documents(name, content[start : start + step])
             store.find_duplicates(name, threshold=0.7)
         full, part = names
         tied = 0
