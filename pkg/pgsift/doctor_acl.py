@@ -80,6 +80,7 @@ class Truth:
     vectors: Sequence[tuple[str, list[float]]]
     roles: Mapping[str, frozenset[str]]
     own_scores: bool
+    renamed: frozenset[str] = frozenset()  # roles mapped under a former name: they and their members see nothing
 
     def closure(self, principals: Iterable[str]) -> set[str]:
         """The principals and all groups they belong to, nested ones included."""
@@ -231,6 +232,13 @@ def _from_tables(connection: psycopg.Connection, tenant: str, chance: random.Ran
         " WHERE m.tenant_id = %s", (number,)
     ).fetchall():  # fmt: skip
         roles.setdefault(role, set()).add(principal)
+    renamed = frozenset(
+        role for (role,) in connection.execute(
+            "SELECT DISTINCT r.rolname::text FROM sift.role_principals AS m"
+            " JOIN pg_catalog.pg_roles AS r ON r.oid = m.role_id AND r.rolname <> m.role_name"
+            " WHERE m.tenant_id = %s", (number,)
+        ).fetchall()
+    )  # fmt: skip
     (low, high) = connection.execute(
         "SELECT coalesce(min(c.chunk_id), 0), coalesce(max(c.chunk_id), 0)"
         " FROM sift.chunks AS c WHERE c.tenant_id = %s",
@@ -263,7 +271,7 @@ def _from_tables(connection: psycopg.Connection, tenant: str, chance: random.Ran
     return Truth(
         tenant, documents, {m: frozenset(g) for m, g in groups.items()}, sorted(words), sorted(entities),
         vectors,
-        {role: frozenset(p) for role, p in roles.items()}, statistics == "visible",
+        {role: frozenset(p) for role, p in roles.items()}, statistics == "visible", renamed,
     )  # fmt: skip
 
 
@@ -335,6 +343,8 @@ class _Probe:
                         " WHERE pg_has_role(%s, r.oid, 'USAGE')", (role,)
                     ).fetchone() or ([], False)  # fmt: skip
                     mapped = {p for name in principals for p in self.truth.roles.get(name, ())}
+                    if self.truth.renamed.intersection(principals):
+                        mapped = set()
                     trusted = {"sift_app", "sift_writer", "sift_owner"} & set(principals)
                     if not reads or trusted or self.superuser(role):
                         continue
