@@ -34,8 +34,8 @@ _DECLARED = re.compile(
     rb"<(?:meta[^>]+charset\s*=\s*|\?xml[^>]+encoding\s*=\s*)[\"']?\s*([A-Za-z0-9_.:-]+)", re.IGNORECASE
 )
 # Where no paragraph is open, its end tag stands for an empty one (HTML standard, 13.2.6.4.7), and parts what
-# is around it; libxml2 skips it. It also ends a heading where a paragraph begins in it, and skips the heading's own
-# end tag. A rule says the same everywhere.
+# is around it; libxml2 skips it. It also ends a heading where a paragraph begins in it, and skips the heading's
+# own end tag. A rule says the same everywhere.
 _END_OF_P = re.compile(r"</(p|h[1-6])(?:[ \t\n\r\f/][^>]*)?>", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 # The number of a run, as it is shown to trafilatura; the page's own brackets of this kind are left out there.
