@@ -234,8 +234,14 @@ class Writer:
             "SELECT key FROM sift.set_access(%s, %s, %s)", (TENANT, list(keys), principals)
         ).fetchall()
         for (key,) in sorted(rows):
+            # A list that is edited in place locks no document: it may have been deleted since, and there again, by somebody
+            # whose note waits to be written, or is written. What counts is what the key has once the note is ours.
+            self.conn.execute("SELECT FROM stress.truth WHERE key = %s FOR UPDATE", (key,))
             self.conn.execute(
-                "UPDATE stress.truth SET epoch = epoch + 1, principals = %s WHERE key = %s", (principals, key)
+                "UPDATE stress.truth SET epoch = epoch + 1, principals = %(who)s WHERE key = %(key)s AND EXISTS ("
+                "SELECT FROM sift.documents AS d JOIN sift.access_lists AS a ON a.tenant_id = d.tenant_id"
+                " AND a.access_list_id = d.access_list_id WHERE d.key = %(key)s AND a.principals @> %(who)s AND a.principals <@ %(who)s)",
+                {"who": principals, "key": key},
             )
 
     def backfill(self) -> None:
