@@ -298,8 +298,8 @@ def test_html_blocks_tile_the_text(page: str) -> None:
     assert position == len(parsed.text)
 
 
-# Words of one run of inline elements are one word; every block, item and cell is a run of its own. List items stand in
-# lists: of one that stands in another, which no writer of HTML means, libxml2 skips the second end.
+# Words of one run of inline elements are one word; every block, item and cell is a run of its own. List items
+# stand in lists: of one that stands in another, which no writer of HTML means, libxml2 skips the second end.
 INLINE = ("span", "b", "i", "em", "code", "small", "mark", "sub", "abbr", "time", "label", "font", "q", "x-y")
 BLOCKS = (
     *("div", "p", "section", "blockquote", "ul", "ol", "dl", "table", "h2", "h3", "figure", "details"),
