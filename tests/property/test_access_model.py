@@ -95,7 +95,11 @@ class Model:
             return key in what if kind == "keys" else key.startswith(what)
 
         self.documents = {k: changed(v) if addressed(k) else v for k, v in self.documents.items()}
-        self.tombstones = [(k, changed(v) if addressed(k) else v) for k, v in self.tombstones]
+        # What is opened for the document that has the key by now is not opened for the one before it.
+        gone = [addressed(k) and k not in self.documents for k, _ in self.tombstones]
+        self.tombstones = [
+            (k, changed(v) if its else v) for (k, v), its in zip(self.tombstones, gone, strict=True)
+        ]
         if kind == "prefix":
             new = changed(self.rule(what))
             if how == "set":
