@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from psycopg import sql
@@ -139,7 +138,6 @@ class Source:
         return frozenset(f"{name.lower()}={value.strip()}" for name, value in found)
 
 
-@cache
 def sources() -> tuple[Source, ...]:
     """Every object of the newest revision, in the order of installation."""
     found: list[Source] = []

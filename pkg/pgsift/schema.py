@@ -228,11 +228,9 @@ def check(dsn: str) -> list[str]:
 
 # --- comparing ------------------------------------------------------------------------------------
 
-_BODY = re.compile(r"\bAS\s+(\$\w*\$)(.*?)\1", re.DOTALL | re.IGNORECASE)
-
 
 def _compare(connection: psycopg.Connection) -> list[str]:
-    from pgsift import _replaceable
+    from pgsift import _doctor
 
     problems: list[str] = []
     relations = {
@@ -251,29 +249,22 @@ def _compare(connection: psycopg.Connection) -> list[str]:
     ):
         routines.setdefault(name, []).append((source, public))
     known: set[str] = set()
-    order = _replaceable.newest(_replaceable.ORDER_FILE)
-    assert order is not None
-    for file_name in _resources.install_order(order):
-        source_file = _replaceable.newest(file_name)
-        assert source_file is not None, f"no snapshot of {file_name}"
-        text = source_file.read_text(encoding="utf-8")
-        for kind, name in _replaceable.created_objects(text):
-            if kind not in ("FUNCTION", "PROCEDURE"):
-                if name not in relations:
-                    problems.append(f"{kind.lower()} sift.{name} is missing")
-                continue
-            known.add(name)
-            present = routines.get(name, [])
-            if not present:
-                problems.append(f"function sift.{name} is missing")
-                continue
-            body = _BODY.search(text)
-            if body is not None and all(source.strip() != body.group(2).strip() for source, _ in present):
-                problems.append(f"function sift.{name} is not the one of revision {head()}")
-            if len(present) > 1:
-                problems.append(f"function sift.{name} exists {len(present)} times with different arguments")
-            if any(public for _, public in present):
-                problems.append(f"function sift.{name} may be executed by everybody (PUBLIC)")
+    for wanted in _doctor.sources():
+        if wanted.kind not in ("FUNCTION", "PROCEDURE"):
+            if wanted.name not in relations:
+                problems.append(f"{wanted.kind.lower()} sift.{wanted.name} is missing")
+            continue
+        known.add(wanted.name)
+        present = routines.get(wanted.name, [])
+        if not present:
+            problems.append(f"function sift.{wanted.name} is missing")
+            continue
+        if wanted.body is not None and all(source.strip() != wanted.body for source, _ in present):
+            problems.append(f"function sift.{wanted.name} is not the one of revision {head()}")
+        if len(present) > 1:
+            problems.append(f"function sift.{wanted.name} exists {len(present)} times with different arguments")
+        if any(public for _, public in present):
+            problems.append(f"function sift.{wanted.name} may be executed by everybody (PUBLIC)")
     problems += [f"function sift.{name} is not part of pgsift" for name in sorted(routines.keys() - known)]
     problems += [
         f"{who} may {what} in the schema sift, which pgsift did not grant"

@@ -54,34 +54,10 @@ BEGIN
         FROM counted AS c
         WHERE c.df <> c.found;
 
-        WITH counted AS MATERIALIZED (
-            SELECT c.access_list_id, count(*) AS chunks, sum(c.doc_length)::bigint AS total_length
-            FROM sift.chunks AS c
-            WHERE c.tenant_id = v_tenant_id AND c.doc_length > 0
-            GROUP BY c.access_list_id
-        ),
-        stored AS (
-            SELECT s.access_list_id, sum(s.chunks)::bigint AS chunks, sum(s.total_length)::bigint AS total_length
-            FROM sift.corpus_stats AS s
-            WHERE s.tenant_id = v_tenant_id
-            GROUP BY s.access_list_id
-        ),
-        compared AS (
-            SELECT NULL::bigint AS access_list_id,
-                   (SELECT coalesce(sum(s.chunks), 0)::bigint FROM sift.corpus_totals AS s WHERE s.tenant_id = v_tenant_id) AS chunks,
-                   (SELECT coalesce(sum(s.total_length), 0)::bigint FROM sift.corpus_totals AS s WHERE s.tenant_id = v_tenant_id) AS total_length,
-                   (SELECT coalesce(sum(k.chunks), 0)::bigint FROM counted AS k) AS counted_chunks,
-                   (SELECT coalesce(sum(k.total_length), 0)::bigint FROM counted AS k) AS counted_total_length
-            UNION ALL
-            SELECT coalesce(k.access_list_id, s.access_list_id), coalesce(s.chunks, 0), coalesce(s.total_length, 0),
-                   coalesce(k.chunks, 0), coalesce(k.total_length, 0)
-            FROM counted AS k
-            FULL JOIN stored AS s ON s.access_list_id = k.access_list_id
-        )
         SELECT v_errors || coalesce(jsonb_agg(jsonb_build_object('statistic', x.statistic, 'access_list_id', t.access_list_id,
                                                                  'stored', x.stored, 'counted', x.counted)), '[]'::jsonb)
         INTO v_errors
-        FROM compared AS t
+        FROM sift._size_errors(v_tenant_id) AS t
         CROSS JOIN LATERAL (VALUES
             ('chunks', t.chunks, t.counted_chunks), ('total_length', t.total_length, t.counted_total_length)
         ) AS x (statistic, stored, counted)
@@ -113,19 +89,8 @@ BEGIN
     RETURN QUERY
     SELECT 'vector_counts'::text, 'error'::text, format('model %s', to_json(coalesce(m.name, x.model_id::text))),
            format('%s vectors are noted for access list %s, a recount gives %s', x.stored, x.access_list_id, x.counted), v_remedy, true
-    FROM (SELECT coalesce(k.model_id, s.model_id) AS model_id, coalesce(k.access_list_id, s.access_list_id) AS access_list_id,
-                 coalesce(s.vectors, 0) AS stored, coalesce(k.vectors, 0) AS counted
-          FROM (SELECT e.model_id, e.access_list_id, count(*) AS vectors
-                FROM sift.chunk_embeddings AS e
-                WHERE e.tenant_id = v_tenant_id
-                GROUP BY e.model_id, e.access_list_id) AS k
-          FULL JOIN (SELECT t.model_id, t.access_list_id, sum(t.vectors)::bigint AS vectors
-                     FROM sift.embedding_stats AS t
-                     WHERE t.tenant_id = v_tenant_id
-                     GROUP BY t.model_id, t.access_list_id) AS s
-              ON s.model_id = k.model_id AND s.access_list_id = k.access_list_id) AS x
+    FROM sift._vector_errors(v_tenant_id) AS x
     LEFT JOIN sift.embedding_models AS m ON m.model_id = x.model_id
-    WHERE x.stored <> x.counted
     ORDER BY x.model_id, x.access_list_id
     LIMIT v_listed;
 END

@@ -101,6 +101,8 @@
 \ir internal/_blocks_to_merge.sql
 \ir internal/_merge_blocks.sql
 \ir internal/_statistics_errors.sql
+\ir internal/_size_errors.sql
+\ir internal/_vector_errors.sql
 \ir internal/_analyze_grown.sql
 \ir internal/_lexical_exhaustive.sql
 \ir internal/_lexical_top.sql
