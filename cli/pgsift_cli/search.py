@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pgsift_cli._common import All, As, Mapped, Session, command, principals, query_embedder
+from pgsift_cli.output import safe
 
 
 class Mode(StrEnum):
@@ -28,6 +29,9 @@ def search(
     session: Session,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
     k: Annotated[int, typer.Option("-k", "--k", metavar="N", help="How many hits.")] = 10,
+    skip: Annotated[
+        int, typer.Option("--skip", metavar="N", help="Leave out the N best hits: the pages before this one.")
+    ] = 0,
     as_: As = None,
     all_: All = False,
     mapped: Mapped = False,
@@ -103,6 +107,14 @@ def search(
             help="Of near-duplicates, show the document with the best hit only; see pgsift duplicates.",
         ),
     ] = False,
+    sources: Annotated[
+        bool,
+        typer.Option(
+            "--sources",
+            help="Tell how many independent sources the hits are: documents that repeat each other, or stand "
+            "in one another, count once.",
+        ),
+    ] = False,
     remember: Annotated[
         bool,
         typer.Option(
@@ -126,7 +138,9 @@ def search(
       pgsift search "sick pay" --as user:1042 --as group:hr -k 3
       pgsift search "pump" --filter "metadata.year >= 2020 AND kind = 'table'"
       pgsift search "pump" --mode lexical --json
+      pgsift search "pump" -k 10 --skip 10
       pgsift search "sick pay" --as-of 2024-05-31
+      pgsift search "pump recall" --sources
     """
     from pgsift.embed import reads
 
@@ -138,6 +152,7 @@ def search(
             session.tenant,
             query,
             k=k,
+            skip=skip,
             principals=who,
             filter=conditions,
             mode=mode.value,
@@ -150,6 +165,7 @@ def search(
             max_distance=max_distance,
             as_of=as_of,
             collapse_clusters=collapse_clusters,
+            sources=sources,
         )
         if remember and model is not None and (mode is Mode.dense or reads(model, query)):
             store.cache_query_embedding(session.tenant, query, embedder=model)
@@ -159,6 +175,14 @@ def search(
     session.out.hits(result, full=full)
     for warning in result.warnings:
         session.out.remark(f"note: {warning}")
+    if result.sources:
+        session.out.line(f"independent sources: {result.distinct_sources} of {len(result.sources)} documents")
+        for item in result.sources:
+            if item.counts_with is not None:
+                session.out.line(
+                    f"\t{safe(item.key)}\tcounts with {safe(item.counts_with)}\t{item.relation}\t"
+                    f"{item.similarity:.3f}"
+                )
     if not result:
         session.out.remark("no hits")
 

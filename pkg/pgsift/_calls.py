@@ -27,6 +27,7 @@ from pgsift.models import (
     ClusterMember,
     DeadLetter,
     DeleteResult,
+    DistinctSource,
     DocumentInfo,
     DocumentSource,
     DocumentState,
@@ -920,6 +921,20 @@ def list_clusters(tenant: str, k: int, after: int) -> Call[ClusterMember]:
     )
 
 
+def distinct_sources(
+    tenant: str, keys: Iterable[str], principals: Iterable[str] | None
+) -> Call[DistinctSource]:
+    """Which visible documents count as one source."""
+    return _call(
+        "distinct_sources",
+        DistinctSource,
+        DistinctSource,
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
 def near_duplicates(tenant: str, key: str, principals: Iterable[str] | None) -> Call[NearDuplicate]:
     """Visible documents that have nearly the text of a visible one."""
     return _call(
@@ -1063,6 +1078,7 @@ def search(
     max_distance: float | None,
     as_of: datetime.datetime | str | None = None,
     collapse_clusters: bool = False,
+    skip: int = 0,
 ) -> Call[Hit]:
     """Hybrid search."""
     if weights is not None:
@@ -1094,6 +1110,7 @@ def search(
         max_distance=("double precision", number(max_distance, "max_distance")),
         as_of=("timestamptz", moment(as_of, "as_of")),
         collapse_clusters=("boolean", bool(collapse_clusters)),
+        skip=("integer", integer(skip, "skip")),
     )
 
 
@@ -1108,6 +1125,7 @@ def lexical_search(
     collapse: bool,
     min_score: float | None,
     as_of: datetime.datetime | str | None = None,
+    skip: int = 0,
 ) -> Call[Hit]:
     """Exact BM25 alone."""
     return _call(
@@ -1123,6 +1141,7 @@ def lexical_search(
         collapse=("boolean", bool(collapse)),
         min_score=("double precision", number(min_score, "min_score")),
         as_of=("timestamptz", moment(as_of, "as_of")),
+        skip=("integer", integer(skip, "skip")),
     )
 
 
@@ -1138,6 +1157,7 @@ def dense_search(
     collapse: bool,
     max_distance: float | None,
     as_of: datetime.datetime | str | None = None,
+    skip: int = 0,
 ) -> Call[Hit]:
     """Nearest vectors alone."""
     return _call(
@@ -1154,4 +1174,5 @@ def dense_search(
         collapse=("boolean", bool(collapse)),
         max_distance=("double precision", number(max_distance, "max_distance")),
         as_of=("timestamptz", moment(as_of, "as_of")),
+        skip=("integer", integer(skip, "skip")),
     )

@@ -45,6 +45,7 @@ from pgsift.models import (
     ClusterMember,
     DeadLetter,
     DeleteResult,
+    DistinctSource,
     DoctorReport,
     Document,
     DocumentInfo,
@@ -966,6 +967,14 @@ class Store:
         :meth:`find_duplicates`; none for a key they may not see."""
         return self._all(_calls.near_duplicates(tenant, key, principals))
 
+    def distinct_sources(
+        self, tenant: str, keys: Iterable[str], *, principals: Iterable[str] | None = None
+    ) -> list[DistinctSource]:
+        """Of the documents named that the principals may see, in their order, which count as one source,
+        because one repeats the other or stands whole in it. Their texts are compared as they are now; no
+        :meth:`find_duplicates` is needed. At most 1000."""
+        return self._all(_calls.distinct_sources(tenant, keys, principals))
+
     def clusters(self, tenant: str, *, k: int = 100, after: int = 0) -> list[ClusterMember]:
         """The members of ``k`` clusters of near-duplicates, whoever may see them, each representative first;
         the next page begins ``after`` the last ``cluster_id`` of this one."""
@@ -1053,6 +1062,8 @@ class Store:
         as_of: datetime.datetime | str | None = None,
         collapse_clusters: bool = False,
         report_terms: bool = False,
+        skip: int = 0,
+        sources: bool = False,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
         one of them.
@@ -1066,8 +1077,14 @@ class Store:
         also name the words that were left out of the query, at the price of a second call. ``as_of`` searches
         what was stored at that time (UTC, unless it says otherwise), for today's permissions.
         With ``collapse_clusters``, of documents that are near-duplicates (:meth:`find_duplicates`) the one
-        with the best hit stays.
+        with the best hit stays. With ``sources``, a second call tells how many independent sources the
+        documents of the hits are (:meth:`distinct_sources`). ``skip`` leaves out as many of the best hits:
+        pages taken so are those of one long page.
         """
+        if sources and as_of is not None:
+            raise InvalidArgument(
+                "sources does not go with as_of", hint="Texts are compared as they are now; leave one out."
+            )
         chosen = embedder or self.embedder
         unread = mode == "hybrid" and bool(query) and not reads(chosen, query or "")
         if (
@@ -1098,8 +1115,13 @@ class Store:
             max_distance=max_distance,
             as_of=as_of,
             collapse_clusters=collapse_clusters,
+            skip=skip,
         )
-        return self._search(call, tenant, query, mode, report_terms, unread)
+        result = self._search(call, tenant, query, mode, report_terms, unread)
+        if sources:
+            keys = dict.fromkeys(hit.key for hit in result)
+            result.sources = tuple(self.distinct_sources(tenant, keys, principals=principals))
+        return result
 
     def lexical_search(
         self,
@@ -1114,6 +1136,7 @@ class Store:
         min_score: float | None = None,
         as_of: datetime.datetime | str | None = None,
         report_terms: bool = False,
+        skip: int = 0,
     ) -> SearchResult:
         """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
         call = _calls.lexical_search(
@@ -1126,6 +1149,7 @@ class Store:
             collapse=collapse,
             min_score=min_score,
             as_of=as_of,
+            skip=skip,
         )
         return self._search(call, tenant, query, "lexical", report_terms)
 
@@ -1144,6 +1168,7 @@ class Store:
         collapse: bool = False,
         max_distance: float | None = None,
         as_of: datetime.datetime | str | None = None,
+        skip: int = 0,
     ) -> SearchResult:
         """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the
         distance negated."""
@@ -1162,6 +1187,7 @@ class Store:
             collapse=collapse,
             max_distance=max_distance,
             as_of=as_of,
+            skip=skip,
         )
         return self._search(call, tenant, query, "dense", False)
 

@@ -44,6 +44,7 @@ from pgsift.models import (
     ClusterMember,
     DeadLetter,
     DeleteResult,
+    DistinctSource,
     DoctorReport,
     Document,
     DocumentInfo,
@@ -965,6 +966,14 @@ class AsyncStore:
         :meth:`find_duplicates`; none for a key they may not see."""
         return await self._all(_calls.near_duplicates(tenant, key, principals))
 
+    async def distinct_sources(
+        self, tenant: str, keys: Iterable[str], *, principals: Iterable[str] | None = None
+    ) -> list[DistinctSource]:
+        """Of the documents named that the principals may see, in their order, which count as one source,
+        because one repeats the other or stands whole in it. Their texts are compared as they are now; no
+        :meth:`find_duplicates` is needed. At most 1000."""
+        return await self._all(_calls.distinct_sources(tenant, keys, principals))
+
     async def clusters(self, tenant: str, *, k: int = 100, after: int = 0) -> list[ClusterMember]:
         """The members of ``k`` clusters of near-duplicates, whoever may see them, each representative first;
         the next page begins ``after`` the last ``cluster_id`` of this one."""
@@ -1052,6 +1061,8 @@ class AsyncStore:
         as_of: datetime.datetime | str | None = None,
         collapse_clusters: bool = False,
         report_terms: bool = False,
+        skip: int = 0,
+        sources: bool = False,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
         one of them.
@@ -1065,8 +1076,14 @@ class AsyncStore:
         also name the words that were left out of the query, at the price of a second call. ``as_of`` searches
         what was stored at that time (UTC, unless it says otherwise), for today's permissions.
         With ``collapse_clusters``, of documents that are near-duplicates (:meth:`find_duplicates`) the one
-        with the best hit stays.
+        with the best hit stays. With ``sources``, a second call tells how many independent sources the
+        documents of the hits are (:meth:`distinct_sources`). ``skip`` leaves out as many of the best hits:
+        pages taken so are those of one long page.
         """
+        if sources and as_of is not None:
+            raise InvalidArgument(
+                "sources does not go with as_of", hint="Texts are compared as they are now; leave one out."
+            )
         chosen = embedder or self.embedder
         unread = mode == "hybrid" and bool(query) and not reads(chosen, query or "")
         if (
@@ -1097,8 +1114,13 @@ class AsyncStore:
             max_distance=max_distance,
             as_of=as_of,
             collapse_clusters=collapse_clusters,
+            skip=skip,
         )
-        return await self._search(call, tenant, query, mode, report_terms, unread)
+        result = await self._search(call, tenant, query, mode, report_terms, unread)
+        if sources:
+            keys = dict.fromkeys(hit.key for hit in result)
+            result.sources = tuple(await self.distinct_sources(tenant, keys, principals=principals))
+        return result
 
     async def lexical_search(
         self,
@@ -1113,6 +1135,7 @@ class AsyncStore:
         min_score: float | None = None,
         as_of: datetime.datetime | str | None = None,
         report_terms: bool = False,
+        skip: int = 0,
     ) -> SearchResult:
         """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
         call = _calls.lexical_search(
@@ -1125,6 +1148,7 @@ class AsyncStore:
             collapse=collapse,
             min_score=min_score,
             as_of=as_of,
+            skip=skip,
         )
         return await self._search(call, tenant, query, "lexical", report_terms)
 
@@ -1143,6 +1167,7 @@ class AsyncStore:
         collapse: bool = False,
         max_distance: float | None = None,
         as_of: datetime.datetime | str | None = None,
+        skip: int = 0,
     ) -> SearchResult:
         """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the
         distance negated."""
@@ -1161,6 +1186,7 @@ class AsyncStore:
             collapse=collapse,
             max_distance=max_distance,
             as_of=as_of,
+            skip=skip,
         )
         return await self._search(call, tenant, query, "dense", False)
 

@@ -10,7 +10,8 @@ CREATE OR REPLACE FUNCTION sift.lexical_search(
     per_document integer DEFAULT NULL,
     collapse     boolean DEFAULT false,
     min_score    double precision DEFAULT NULL,
-    as_of        timestamptz DEFAULT NULL
+    as_of        timestamptz DEFAULT NULL,
+    skip            integer DEFAULT 0
 )
 RETURNS TABLE (
     rank             integer,
@@ -44,11 +45,12 @@ BEGIN
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
-        NULL, NULL, NULL, NULL, lexical_search.per_document, lexical_search.collapse, lexical_search.min_score, NULL, lexical_search.as_of) AS s
+        NULL, NULL, NULL, NULL, lexical_search.per_document, lexical_search.collapse, lexical_search.min_score, NULL, lexical_search.as_of,
+        skip => lexical_search.skip) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz) IS
+COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer) IS
     'The k best chunks the caller may see by exact BM25; score is the BM25 score. The same columns as sift.search.';
-REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -22,7 +22,8 @@ CREATE OR REPLACE FUNCTION sift.search(
     min_score       double precision DEFAULT NULL,
     max_distance    double precision DEFAULT NULL,
     as_of           timestamptz DEFAULT NULL,
-    collapse_clusters boolean DEFAULT false
+    collapse_clusters boolean DEFAULT false,
+    skip            integer DEFAULT 0
 )
 RETURNS TABLE (
     rank             integer,
@@ -57,11 +58,12 @@ BEGIN
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
         search.depth, search.rrf_k, search.weights, search.per_document, search.collapse, search.min_score, search.max_distance, search.as_of,
-        search.collapse_clusters) AS s
+        search.collapse_clusters,
+        skip => search.skip) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) IS
+COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) IS
     'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[]. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. collapse_clusters: documents that are near-duplicates count once, as far as sift.cluster_documents and the signatures before it know them; the hits that give way are counted in duplicates. per_document: cap per document. min_score and max_distance: floors of the legs before fusion. depth: how many ranks of each leg are fused; left out, as many as k rows take; given, a hard limit, so that with per_document or collapse there may be fewer than k rows.';
-REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -118,22 +118,38 @@ def page(
     texts: Mapping[int, Hashable] | None = None,
     documents: Mapping[int, Hashable] | None = None,
     per_document: int | None = None,
+    skip: int = 0,
+    reaches: Sequence[int] | None = None,
 ) -> list[Fused]:
-    """The first ``k`` of a fused ranking: fuse, collapse identical texts, cap per document, truncate.
+    """``k`` rows of a fused ranking after the first ``skip``: fuse, collapse identical texts, cap per
+    document, truncate.
 
     Without ``texts`` nothing is collapsed, without ``per_document`` nothing is capped. The cap comes after
     the collapse and before the end of the page, so that the next document moves up instead of the page
-    ending early. ``depth``, where given, is not less than ``k``.
+    ending early. ``depth``, where given, is not less than ``k`` and ``skip`` together. ``reaches``, instead
+    of ``depth``, are several depths, ascending: what only the greater one brings is fused within it and
+    comes after the rest, so that the first rows are the same however many are asked for.
     """
-    if k < 0:
-        raise InvalidArgument(f"k must not be negative, not {k}")
-    if depth is not None and depth < k:
-        raise InvalidArgument(f"depth must not be less than k ({k}), not {depth}")
-    ranking = fuse(legs, weights=weights, rrf_k=rrf_k, depth=depth)
-    if texts is not None:
-        ranking = collapse_identical(ranking, texts)
+    if k < 0 or skip < 0:
+        raise InvalidArgument(f"k and skip must not be negative, not {k} and {skip}")
+    if depth is not None and depth < k + skip:
+        raise InvalidArgument(f"depth must not be less than k and skip together ({k + skip}), not {depth}")
+    ranking: list[Fused] = []
+    seen: set[int] = set()
+    seen_texts: set[Hashable] = set()
+    for reach in [depth] if reaches is None else reaches:
+        tier = [
+            one
+            for one in fuse(legs, weights=weights, rrf_k=rrf_k, depth=reach)
+            if one.chunk_id not in seen
+        ]
+        seen.update(one.chunk_id for one in tier)
+        if texts is not None:
+            tier = [one for one in collapse_identical(tier, texts) if texts[one.chunk_id] not in seen_texts]
+            seen_texts.update(texts[one.chunk_id] for one in tier)
+        ranking += tier
     if per_document is not None:
         if documents is None:
             raise InvalidArgument("a cap per document needs to know the documents")
         ranking = cap_per_document(ranking, documents, per_document)
-    return ranking[:k]
+    return ranking[skip : skip + k]

@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION sift.dense_search(
     per_document    integer DEFAULT NULL,
     collapse        boolean DEFAULT false,
     max_distance    double precision DEFAULT NULL,
-    as_of           timestamptz DEFAULT NULL
+    as_of           timestamptz DEFAULT NULL,
+    skip            integer DEFAULT 0
 )
 RETURNS TABLE (
     rank             integer,
@@ -45,11 +46,12 @@ BEGIN
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, dense_search.tenant, NULL, dense_search.k, dense_search.principals, dense_search.filter, dense_search.query_embedding, 'dense',
-        dense_search.model, NULL, NULL, NULL, dense_search.per_document, dense_search.collapse, NULL, dense_search.max_distance, dense_search.as_of) AS s
+        dense_search.model, NULL, NULL, NULL, dense_search.per_document, dense_search.collapse, NULL, dense_search.max_distance, dense_search.as_of,
+        skip => dense_search.skip) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz) IS
+COMMENT ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer) IS
     'The min(k, visible) chunks the caller may see that are nearest to the vector, strictly by distance; score is the distance negated. The same columns as sift.search. A pgvector vector casts to real[] by itself; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[].';
-REVOKE ALL ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

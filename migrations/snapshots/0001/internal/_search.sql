@@ -4,9 +4,11 @@
 --     G. V. Cormack, C. L. A. Clarke, S. Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
 --     Methods, SIGIR 2009.
 --
--- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, k. Where
--- collapsing or the cap leaves fewer than k rows although a leg had more to give, depth is doubled and the search run again. A depth that
--- is given is a hard limit: what lies beyond it is not looked at, and there may be fewer than k rows.
+-- depth NULL means as deep as it takes: the tenant's depth for two legs; for one leg, whose order depth cannot change, what is asked for.
+-- Where collapsing or the cap leaves fewer rows although a leg had more to give, depth is doubled and the search run again. What only the
+-- greater depth brings is fused within that depth and comes after the rest (tier): asking for more rows never changes the first ones,
+-- and pages taken by skip are those of one long page. A depth that is given is a hard limit: what lies beyond it is not looked at,
+-- and there may be fewer than k rows.
 --
 -- collapse_clusters: of documents that are near-duplicates of each other, the one with the best hit stays (sift._leaders).
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
@@ -29,7 +31,8 @@ CREATE OR REPLACE FUNCTION sift._search(
     min_score       double precision,
     max_distance    double precision,
     as_of           timestamptz,
-    collapse_clusters boolean DEFAULT false
+    collapse_clusters boolean DEFAULT false,
+    skip              integer DEFAULT 0
 )
 RETURNS TABLE (
     rank             integer,
@@ -64,6 +67,7 @@ DECLARE
     v_model_id     integer;
     v_model        record;
     v_k            integer := k;
+    v_skip         integer := coalesce(skip, 0);
     v_lists        bigint[];
     v_terms        text[] := '{}';
     v_vector       real[] := query_embedding;
@@ -72,6 +76,8 @@ DECLARE
     v_predicate    text;
     v_bound        jsonb;
     v_depth        integer;
+    v_reaches      integer[];
+    v_rows         integer;
     v_rrf_k        double precision;
     v_weights      double precision[];
     v_legs         text;
@@ -104,14 +110,20 @@ BEGIN
             MESSAGE = format('k must lie between 0 and %s, not %s', v_max_depth, coalesce(v_k::text, 'NULL')),
             HINT = 'k is the number of rows wanted; 10 is the default.';
     END IF;
+    IF v_skip < 0 OR v_k + v_skip > v_max_depth THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('skip must not be negative, and skip and k together be at most %s; not %s', v_max_depth, v_skip),
+            HINT = 'skip is how many of the best rows are left out: the length of the pages before this one.';
+    END IF;
     IF mode IS NULL OR mode NOT IN ('hybrid', 'lexical', 'dense') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('mode must be hybrid, lexical or dense, not %s', coalesce(to_json(left(mode, 100))::text, 'NULL')),
             HINT = 'Leave it out for hybrid, which uses what there is of both.';
     END IF;
-    IF depth IS NOT NULL AND (depth < v_k OR depth > v_max_depth) THEN
+    IF depth IS NOT NULL AND (depth < v_k + v_skip OR depth > v_max_depth) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('depth must lie between k (%s) and %s, not %s', v_k, v_max_depth, depth),
+            MESSAGE = CASE WHEN v_skip = 0 THEN format('depth must lie between k (%s) and %s, not %s', v_k, v_max_depth, depth)
+                           ELSE format('depth must lie between skip and k together (%s) and %s, not %s', v_k + v_skip, v_max_depth, depth) END,
             HINT = 'depth is how many ranks of each leg are fused; leave it out for the tenant''s default.';
     END IF;
     IF v_cap < 1 THEN
@@ -195,10 +207,17 @@ BEGIN
         RETURN;
     END IF;
 
-    v_depth := coalesce(depth, CASE
-        WHEN v_lexical AND v_dense THEN greatest(v_tenant.depth, v_k)
-        WHEN v_collapse OR v_clusters OR v_cap < v_k THEN least(2 * v_k + 10, v_max_depth)
-        ELSE v_k END);
+    v_rows := v_k + v_skip;
+    -- How deep the tiers reach: the depth, its double, and so on.
+    v_reaches := CASE
+        WHEN depth IS NOT NULL THEN ARRAY[depth]
+        WHEN v_lexical AND v_dense THEN ARRAY(SELECT v_tenant.depth << n FROM generate_series(0, 13) AS n WHERE v_tenant.depth << n < v_max_depth)
+                                        || v_max_depth
+        ELSE ARRAY[v_max_depth] END;
+    v_depth := CASE
+        WHEN v_lexical AND v_dense OR depth IS NOT NULL THEN (SELECT min(r.reach) FROM unnest(v_reaches) AS r (reach) WHERE r.reach >= v_rows)
+        WHEN v_collapse OR v_clusters OR v_cap < v_rows THEN least(2 * v_rows + 10, v_max_depth)
+        ELSE v_rows END;
     LOOP
         IF v_lexical AND v_tenant.statistics = 'visible' THEN
             SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
@@ -227,21 +246,25 @@ BEGIN
 
         WITH fused AS (
             SELECT coalesce(l.chunk_id, n.chunk_id) AS chunk_id,
-                   l.position::integer AS lexical_rank, l.score AS lexical_score,
-                   n.position::integer AS dense_rank, n.distance AS distance,
-                   coalesce(v_weights[1] / (v_rrf_k + l.position::double precision), 0::double precision)
-                   + coalesce(v_weights[2] / (v_rrf_k + n.position::double precision), 0::double precision) AS score
+                   CASE WHEN l.position <= v_reaches[t.tier + 1] THEN l.position::integer END AS lexical_rank,
+                   CASE WHEN l.position <= v_reaches[t.tier + 1] THEN l.score END AS lexical_score,
+                   CASE WHEN n.position <= v_reaches[t.tier + 1] THEN n.position::integer END AS dense_rank,
+                   CASE WHEN n.position <= v_reaches[t.tier + 1] THEN n.distance END AS distance,
+                   t.tier,
+                   coalesce(CASE WHEN l.position <= v_reaches[t.tier + 1] THEN v_weights[1] / (v_rrf_k + l.position::double precision) END, 0::double precision)
+                   + coalesce(CASE WHEN n.position <= v_reaches[t.tier + 1] THEN v_weights[2] / (v_rrf_k + n.position::double precision) END, 0::double precision) AS score
             FROM (SELECT u.chunk_id, u.score, u.position
                   FROM unnest(v_chunks, v_scores) WITH ORDINALITY AS u (chunk_id, score, position)
                   WHERE v_min_score IS NULL OR u.score >= v_min_score) AS l
             FULL JOIN (SELECT u.chunk_id, u.distance, u.position
                        FROM unnest(v_neighbours, v_distances) WITH ORDINALITY AS u (chunk_id, distance, position)
                        WHERE v_max_distance IS NULL OR u.distance <= v_max_distance) AS n ON n.chunk_id = l.chunk_id
+            CROSS JOIN LATERAL (SELECT width_bucket(least(l.position, n.position)::integer - 1, v_reaches) AS tier) AS t
         ),
         located AS (
             SELECT f.*, c.document_id,
-                   CASE WHEN v_collapse THEN row_number() OVER (PARTITION BY c.text_hash ORDER BY f.score DESC, f.chunk_id) ELSE 1 END AS copy,
-                   CASE WHEN v_collapse THEN count(*) OVER (PARTITION BY c.text_hash) - 1 ELSE 0 END AS duplicates
+                   CASE WHEN v_collapse THEN row_number() OVER (PARTITION BY c.text_hash ORDER BY f.tier, f.score DESC, f.chunk_id) ELSE 1 END AS copy,
+                   CASE WHEN v_collapse THEN count(*) OVER (PARTITION BY c.text_hash, f.tier) - 1 ELSE 0 END AS duplicates
             FROM fused AS f
             CROSS JOIN LATERAL (
                 SELECT s.document_id, s.text_hash FROM sift.chunks AS s
@@ -254,10 +277,10 @@ BEGIN
         -- Which documents give way to a better one that they nearly repeat; by pairs of these visible ones, never by a cluster.
         led AS (
             SELECT l.document_id, l.leader_id
-            FROM (SELECT array_agg(b.document_id ORDER BY b.score DESC, b.chunk_id) AS ids
-                  FROM (SELECT DISTINCT ON (o.document_id) o.document_id, o.score, o.chunk_id FROM located AS o
+            FROM (SELECT array_agg(b.document_id ORDER BY b.tier, b.score DESC, b.chunk_id) AS ids
+                  FROM (SELECT DISTINCT ON (o.document_id) o.document_id, o.tier, o.score, o.chunk_id FROM located AS o
                         WHERE v_clusters AND o.copy = 1
-                        ORDER BY o.document_id, o.score DESC, o.chunk_id) AS b) AS r
+                        ORDER BY o.document_id, o.tier, o.score DESC, o.chunk_id) AS b) AS r
             CROSS JOIN LATERAL sift._leaders(v_tenant_id, r.ids) AS l
             WHERE v_clusters
         ),
@@ -268,28 +291,28 @@ BEGIN
             GROUP BY l.leader_id
         ),
         capped AS (
-            SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.score DESC, o.chunk_id) AS of_document
+            SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.tier, o.score DESC, o.chunk_id) AS of_document
             FROM located AS o
             WHERE o.copy = 1 AND NOT EXISTS (SELECT FROM led AS l WHERE l.document_id = o.document_id)
         ),
         page AS (
-            SELECT p.chunk_id, p.document_id, p.score, p.lexical_rank, p.lexical_score, p.dense_rank, p.distance,
+            SELECT p.chunk_id, p.document_id, p.tier, p.score, p.lexical_rank, p.lexical_score, p.dense_rank, p.distance,
                    -- Those of other documents are told with the best hit of the one that stands for them.
                    p.duplicates + CASE WHEN p.of_document = 1 THEN coalesce(y.duplicates, 0) ELSE 0 END AS duplicates
             FROM capped AS p
             LEFT JOIN yielded AS y ON y.leader_id = p.document_id
             WHERE p.of_document <= v_cap
-            ORDER BY p.score DESC, p.chunk_id
-            LIMIT v_k
+            ORDER BY p.tier, p.score DESC, p.chunk_id
+            LIMIT v_k OFFSET v_skip
         )
-        SELECT array_agg(g.chunk_id ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.document_id ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.score ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.lexical_rank ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.lexical_score ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.dense_rank ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.distance ORDER BY g.score DESC, g.chunk_id),
-               array_agg(g.duplicates::integer ORDER BY g.score DESC, g.chunk_id)
+        SELECT array_agg(g.chunk_id ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.document_id ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.score ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.lexical_rank ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.lexical_score ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.dense_rank ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.distance ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.duplicates::integer ORDER BY g.tier, g.score DESC, g.chunk_id)
         INTO v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
              v_page_distances, v_page_duplicates
         FROM page AS g;
@@ -308,7 +331,7 @@ BEGIN
 
     IF v_as_of IS NOT NULL THEN
         RETURN QUERY
-        SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
+        SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
                d.metadata, g.duplicates, v_legs, v_path
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
@@ -326,7 +349,7 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT g.rank::integer, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
+    SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
            d.metadata, g.duplicates, v_legs, v_path
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
@@ -341,7 +364,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
