@@ -14,9 +14,11 @@ DECLARE
     v_table   record;
     v_tenants bigint[];
 BEGIN
-    -- The first minor releases that keep the statistics of columns from whoever may not read the rows (CVE-2025-8713), and, of 18, that
-    -- keep statistics objects from those who may not create them (CVE-2025-12817).
-    v_least := (SELECT m.minor FROM (VALUES (15, 14), (16, 10), (17, 6), (18, 1)) AS m (major, minor) WHERE m.major = v_number / 10000);
+    -- The first minor releases in which no role that may log in can run code of its own as the server, past row security, by a
+    -- time zone with a long abbreviation (CVE-2026-14669; a wrapped size in CVE-2026-6473 and text cut within a character in
+    -- CVE-2026-2006 let it do the same before), nor read column statistics of rows that row security hides (CVE-2025-8713, in the
+    -- releases before 18).
+    v_least := (SELECT m.minor FROM (VALUES (15, 19), (16, 15), (17, 11), (18, 6)) AS m (major, minor) WHERE m.major = v_number / 10000);
     IF v_number < 150000 THEN
         RETURN QUERY SELECT 'server_version'::text, 'error'::text, 'server'::text, format('PostgreSQL %s is older than 15', v_version),
             'upgrade the server'::text, false;
@@ -44,8 +46,8 @@ BEGIN
                 format('pgvector %s is older than 0.8.0, the first that goes on scanning where a filter leaves too few', v_vector.version),
                 'install pgvector 0.8.4 or newer, then ALTER EXTENSION vector UPDATE'::text, false;
         ELSIF v_parts < ARRAY[0, 8, 4] THEN
-            -- 0.8.2 mended a buffer overflow in parallel builds of HNSW indexes, 0.8.3 a corruption of HNSW indexes by vacuum, 0.8.4
-            -- errors of vacuum ("hnsw graph not repaired") and of inserts beside it.
+            -- From its change log: 0.8.2 mended a buffer overflow in parallel builds of HNSW indexes (CVE-2026-3172), 0.8.3 a possible
+            -- corruption of HNSW indexes by vacuum, 0.8.4 the error "hnsw graph not repaired" of vacuum and errors of inserts beside it.
             RETURN QUERY SELECT 'pgvector'::text, 'warning'::text, 'extension vector'::text,
                 format('pgvector %s has faults in HNSW indexes that are mended in 0.8.4: %s', v_vector.version, concat_ws(', ',
                     CASE WHEN v_parts < ARRAY[0, 8, 2] THEN 'a parallel build may write past its buffer' END,

@@ -397,8 +397,9 @@ def test_a_fault_in_objects_and_server_is_found(patient: psycopg.Connection, fau
 
 
 @pytest.mark.parametrize(
-    ("number", "severity"), [(140011, "error"), (150013, "warning"), (150014, None), (160009, "warning"), (170006, None),
-                             (180000, "warning"), (180001, None), (180017, None), (190000, "info")]
+    ("number", "severity"), [(140011, "error"), (150018, "warning"), (150019, None), (160014, "warning"), (160015, None),
+                             (170010, "warning"), (170011, None), (180005, "warning"), (180006, None), (180017, None),
+                             (190000, "info")]
 )  # fmt: skip
 def test_versions_of_the_server(patient: psycopg.Connection, number: int, severity: str | None) -> None:
     found = patient.execute(
