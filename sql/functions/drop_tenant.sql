@@ -11,6 +11,7 @@ BEGIN
     END IF;
     DELETE FROM sift.query_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_embeddings AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.chunk_token_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.embedding_stats AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_terms AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.posting_blocks AS x WHERE x.tenant_id = v_tenant_id;

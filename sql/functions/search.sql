@@ -17,13 +17,17 @@ CREATE OR REPLACE FUNCTION sift.search(
     depth           integer DEFAULT NULL,
     rrf_k           double precision DEFAULT NULL,
     weights         double precision[] DEFAULT NULL,
-    per_document    integer DEFAULT NULL,
+    per_document    integer DEFAULT 3,
     collapse        boolean DEFAULT true,
     min_score       double precision DEFAULT NULL,
     max_distance    double precision DEFAULT NULL,
     as_of           timestamptz DEFAULT NULL,
     collapse_clusters boolean DEFAULT false,
-    skip            integer DEFAULT 0
+    skip            integer DEFAULT 0,
+    mmr             double precision DEFAULT NULL,
+    token_budget    integer DEFAULT NULL,
+    query_token_embeddings real[] DEFAULT NULL,
+    token_model     text DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -46,24 +50,31 @@ RETURNS TABLE (
     metadata         jsonb,
     duplicates       integer,
     legs             text,
-    dense_path       text
+    dense_path       text,
+    rerank_score     double precision,
+    former_rank      integer,
+    may_be_sent      boolean
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
-           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
         search.depth, search.rrf_k, search.weights, search.per_document, search.collapse, search.min_score, search.max_distance, search.as_of,
         search.collapse_clusters,
-        skip => search.skip) AS s
+        skip => search.skip,
+        mmr => search.mmr,
+        token_budget => search.token_budget,
+        query_token_embeddings => search.query_token_embeddings,
+        token_model => search.token_model) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) IS
-    'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[]. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. collapse_clusters: documents that are near-duplicates count once, as far as sift.cluster_documents and the signatures before it know them; the hits that give way are counted in duplicates. per_document: cap per document. min_score and max_distance: floors of the legs before fusion. depth: how many ranks of each leg are fused; left out, as many as k rows take; given, a hard limit, so that with per_document or collapse there may be fewer than k rows.';
-REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) IS
+    'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[]. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. collapse_clusters: documents that are near-duplicates count once, as far as sift.cluster_documents and the signatures before it know them; the hits that give way are counted in duplicates. per_document: at most so many hits of one document, the next best of others moving up; 3 unless another number is given, NULL is no cap. mmr, between 0 and 1: each next hit is the best by mmr times its relevance less 1 - mmr times its likeness to one before it. token_budget: how many tokens all texts have together at most, one for every four bytes; a text that does not fit is passed over. query_token_embeddings: one vector for each token of the query, by which the candidates of both legs are reranked by late interaction (token_model, or the tenant''s); rerank_score and former_rank tell what it did. may_be_sent: whether the tenant''s options let the text be sent to another machine. min_score and max_distance: floors of the legs before fusion. depth: how many ranks of each leg are fused; left out, as many as k rows take; given, a hard limit, so that with per_document or collapse there may be fewer than k rows.';
+REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) TO sift_owner, sift_writer, sift_app, sift_reader;

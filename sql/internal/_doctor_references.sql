@@ -66,6 +66,9 @@ BEGIN
           (SELECT 'chunk_embeddings', e.chunk_id FROM sift.chunk_embeddings AS e WHERE e.tenant_id = v_tenant_id
            LIMIT CASE WHEN complete THEN NULL ELSE v_looked_at END)
           UNION ALL
+          (SELECT 'chunk_token_embeddings', v.chunk_id FROM sift.chunk_token_embeddings AS v WHERE v.tenant_id = v_tenant_id
+           LIMIT CASE WHEN complete THEN NULL ELSE v_looked_at END)
+          UNION ALL
           (SELECT 'chunk_entities', n.chunk_id FROM sift.chunk_entities AS n WHERE n.tenant_id = v_tenant_id
            LIMIT CASE WHEN complete THEN NULL ELSE v_looked_at END)) AS x
     LEFT JOIN LATERAL (SELECT true AS found FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.chunk_id = x.chunk_id OFFSET 0) AS c ON true

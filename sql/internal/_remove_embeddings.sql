@@ -1,4 +1,4 @@
--- Removes the vectors of chunks, of every model, and counts them off. Called before the chunks themselves are deleted.
+-- Removes the vectors of chunks, of their tokens too, of every model, and counts them off. Called before the chunks themselves are deleted.
 CREATE OR REPLACE FUNCTION sift._remove_embeddings(tenant_id integer, chunk_ids bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -12,6 +12,7 @@ BEGIN
     WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (chunk_ids)
     ORDER BY c.chunk_id
     FOR NO KEY UPDATE;
+    DELETE FROM sift.chunk_token_embeddings AS e WHERE e.tenant_id = v_tenant_id AND e.chunk_id = ANY (chunk_ids);
     WITH removed AS (
         DELETE FROM sift.chunk_embeddings AS e
         WHERE e.tenant_id = v_tenant_id AND e.chunk_id = ANY (chunk_ids)

@@ -10,6 +10,10 @@
 -- and pages taken by skip are those of one long page. A depth that is given is a hard limit: what lies beyond it is not looked at,
 -- and there may be fewer than k rows.
 --
+-- Token vectors of the query rerank each tier by late interaction (sift._maxsim), chunks without token vectors after those with, in their
+-- former order; mmr, token_budget and the cap then choose the page (sift._choose). Without any of these the page is cut in the one
+-- statement below.
+--
 -- collapse_clusters: of documents that are near-duplicates of each other, the one with the best hit stays (sift._leaders).
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
 CREATE OR REPLACE FUNCTION sift._search(
@@ -32,7 +36,11 @@ CREATE OR REPLACE FUNCTION sift._search(
     max_distance    double precision,
     as_of           timestamptz,
     collapse_clusters boolean DEFAULT false,
-    skip              integer DEFAULT 0
+    skip              integer DEFAULT 0,
+    mmr             double precision DEFAULT NULL,
+    token_budget    integer DEFAULT NULL,
+    query_token_embeddings real[] DEFAULT NULL,
+    token_model     text DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -55,7 +63,10 @@ RETURNS TABLE (
     metadata         jsonb,
     duplicates       integer,
     legs             text,
-    dense_path       text
+    dense_path       text,
+    rerank_score     double precision,
+    former_rank      integer,
+    may_be_sent      boolean
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -95,6 +106,14 @@ DECLARE
     v_page_dense_ranks    integer[];
     v_page_distances      double precision[];
     v_page_duplicates     integer[];
+    v_page_tiers          integer[];
+    v_page_reranked       double precision[];
+    v_page_former         integer[];
+    v_token_model  record;
+    v_rerank       boolean := query_token_embeddings IS NOT NULL;
+    v_choose       boolean := query_token_embeddings IS NOT NULL OR mmr IS NOT NULL OR token_budget IS NOT NULL;
+    v_refused      boolean := false;
+    v_positions    integer[];
     v_min_score    double precision := min_score;
     v_max_distance double precision := max_distance;
     v_cap          integer := coalesce(per_document, 2147483647);
@@ -126,10 +145,7 @@ BEGIN
                            ELSE format('depth must lie between skip and k together (%s) and %s, not %s', v_k + v_skip, v_max_depth, depth) END,
             HINT = 'depth is how many ranks of each leg are fused; leave it out for the tenant''s default.';
     END IF;
-    IF v_cap < 1 THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('per_document must be at least 1, not %s', v_cap),
-            HINT = 'Leave it out for no cap.';
-    END IF;
+    PERFORM sift._check_choice(per_document, mmr, token_budget, v_k + v_skip);
     v_rrf_k := coalesce(rrf_k, v_tenant.rrf_k);
     IF NOT (v_rrf_k >= 0::double precision AND v_rrf_k <= 1e100::double precision) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('rrf_k must be finite, not negative and at most 1e100, not %s', v_rrf_k),
@@ -202,6 +218,21 @@ BEGIN
                              to_char(v_tenant.history_since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')),
             HINT = 'Before that no history was kept for a while; give a later as_of.';
     END IF;
+    IF v_rerank OR token_model IS NOT NULL THEN
+        SELECT m.* INTO v_token_model FROM sift._token_model(v_tenant_id, token_model) AS m;
+        IF v_token_model.token_model_id IS NULL THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS006',
+                MESSAGE = format('token vectors of a query were given, but the tenant %s has no token model', to_json(tenant)),
+                HINT = 'Name one with token_model, or store token vectors of its chunks first: sift.put_token_embeddings.';
+        END IF;
+        IF v_rerank THEN
+            PERFORM sift._check_token_query(v_token_model.name, v_token_model.dimensions, query_token_embeddings);
+        END IF;
+    END IF;
+    IF v_rerank AND v_as_of IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'query_token_embeddings does not go with as_of',
+            HINT = 'Token vectors are kept of current texts only.';
+    END IF;
     v_legs := CASE WHEN v_lexical AND v_dense THEN 'lexical+dense' WHEN v_lexical THEN 'lexical' ELSE 'dense' END;
     IF v_k = 0 OR cardinality(v_lists) = 0 THEN
         RETURN;
@@ -211,11 +242,11 @@ BEGIN
     -- How deep the tiers reach: the depth, its double, and so on.
     v_reaches := CASE
         WHEN depth IS NOT NULL THEN ARRAY[depth]
-        WHEN v_lexical AND v_dense THEN ARRAY(SELECT v_tenant.depth << n FROM generate_series(0, 13) AS n WHERE v_tenant.depth << n < v_max_depth)
+        WHEN v_lexical AND v_dense OR v_choose THEN ARRAY(SELECT v_tenant.depth << n FROM generate_series(0, 13) AS n WHERE v_tenant.depth << n < v_max_depth)
                                         || v_max_depth
         ELSE ARRAY[v_max_depth] END;
     v_depth := CASE
-        WHEN v_lexical AND v_dense OR depth IS NOT NULL THEN (SELECT min(r.reach) FROM unnest(v_reaches) AS r (reach) WHERE r.reach >= v_rows)
+        WHEN v_lexical AND v_dense OR v_choose OR depth IS NOT NULL THEN (SELECT min(r.reach) FROM unnest(v_reaches) AS r (reach) WHERE r.reach >= v_rows)
         WHEN v_collapse OR v_clusters OR v_cap < v_rows THEN least(2 * v_rows + 10, v_max_depth)
         ELSE v_rows END;
     LOOP
@@ -301,9 +332,9 @@ BEGIN
                    p.duplicates + CASE WHEN p.of_document = 1 THEN coalesce(y.duplicates, 0) ELSE 0 END AS duplicates
             FROM capped AS p
             LEFT JOIN yielded AS y ON y.leader_id = p.document_id
-            WHERE p.of_document <= v_cap
+            WHERE p.of_document <= v_cap OR v_choose
             ORDER BY p.tier, p.score DESC, p.chunk_id
-            LIMIT v_k OFFSET v_skip
+            LIMIT CASE WHEN NOT v_choose THEN v_k END OFFSET CASE WHEN NOT v_choose THEN v_skip END
         )
         SELECT array_agg(g.chunk_id ORDER BY g.tier, g.score DESC, g.chunk_id),
                array_agg(g.document_id ORDER BY g.tier, g.score DESC, g.chunk_id),
@@ -312,15 +343,43 @@ BEGIN
                array_agg(g.lexical_score ORDER BY g.tier, g.score DESC, g.chunk_id),
                array_agg(g.dense_rank ORDER BY g.tier, g.score DESC, g.chunk_id),
                array_agg(g.distance ORDER BY g.tier, g.score DESC, g.chunk_id),
-               array_agg(g.duplicates::integer ORDER BY g.tier, g.score DESC, g.chunk_id)
+               array_agg(g.duplicates::integer ORDER BY g.tier, g.score DESC, g.chunk_id),
+               array_agg(g.tier ORDER BY g.tier, g.score DESC, g.chunk_id)
         INTO v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
-             v_page_distances, v_page_duplicates
+             v_page_distances, v_page_duplicates, v_page_tiers
         FROM page AS g;
+
+        IF v_choose AND v_page_chunks IS NOT NULL THEN
+            v_page_former := ARRAY(SELECT n FROM generate_series(1, cardinality(v_page_chunks)) AS n);
+            v_page_reranked := NULL;
+            IF v_rerank THEN
+                v_page_reranked := sift._maxsim(v_tenant_id, v_token_model.token_model_id, v_page_chunks, query_token_embeddings);
+                SELECT array_agg(r.place ORDER BY r.tier, r.reranked DESC NULLS LAST, r.place) INTO v_page_former
+                FROM unnest(v_page_tiers, v_page_reranked) WITH ORDINALITY AS r (tier, reranked, place);
+            END IF;
+            SELECT ARRAY(SELECT v_page_former[c.position] FROM unnest(w.positions) WITH ORDINALITY AS c (position, n) ORDER BY c.n), w.refused
+            INTO v_positions, v_refused
+            FROM (SELECT array_agg(v_page_chunks[f.place] ORDER BY f.n) AS chunks, array_agg(v_page_documents[f.place] ORDER BY f.n) AS documents,
+                         array_agg(v_page_tiers[f.place] ORDER BY f.n) AS tiers,
+                         array_agg(CASE WHEN v_rerank THEN v_page_reranked[f.place] ELSE v_page_scores[f.place] END ORDER BY f.n) AS relevance
+                  FROM unnest(v_page_former) WITH ORDINALITY AS f (place, n)) AS o
+            CROSS JOIN LATERAL sift._choose(v_tenant_id, v_model.model_id, o.chunks, o.documents, o.tiers, o.relevance, v_rows, v_cap, mmr,
+                                            token_budget, v_as_of) AS w;
+            v_positions := v_positions[v_skip + 1 : v_rows];
+            SELECT array_agg(v_page_chunks[c.place] ORDER BY c.n), array_agg(v_page_documents[c.place] ORDER BY c.n),
+                   array_agg(v_page_scores[c.place] ORDER BY c.n), array_agg(v_page_lexical_ranks[c.place] ORDER BY c.n),
+                   array_agg(v_page_lexical_scores[c.place] ORDER BY c.n), array_agg(v_page_dense_ranks[c.place] ORDER BY c.n),
+                   array_agg(v_page_distances[c.place] ORDER BY c.n), array_agg(v_page_duplicates[c.place] ORDER BY c.n),
+                   array_agg(v_page_reranked[c.place] ORDER BY c.n), array_agg(c.place ORDER BY c.n)
+            INTO v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
+                 v_page_distances, v_page_duplicates, v_page_reranked, v_page_former
+            FROM unnest(v_positions) WITH ORDINALITY AS c (place, n);
+        END IF;
 
         -- A leg has more to give when it was cut by depth, not by its end or by a floor.
         v_more := (v_lexical AND cardinality(v_chunks) = v_depth AND coalesce(v_scores[v_depth] >= v_min_score, true))
                OR (v_dense AND cardinality(v_neighbours) = v_depth AND coalesce(v_distances[v_depth] <= v_max_distance, true));
-        EXIT WHEN coalesce(cardinality(v_page_chunks), 0) >= v_k OR depth IS NOT NULL OR v_depth >= v_max_depth
+        EXIT WHEN coalesce(cardinality(v_page_chunks), 0) >= v_k OR depth IS NOT NULL OR v_depth >= v_max_depth OR v_refused
                OR NOT coalesce(v_more, false);
         v_depth := least(2 * v_depth, v_max_depth);
     END LOOP;
@@ -333,10 +392,10 @@ BEGIN
         RETURN QUERY
         SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-               d.metadata, g.duplicates, v_legs, v_path
+               d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
-                    v_page_distances, v_page_duplicates) WITH ORDINALITY
-             AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
+                    v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
+             AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
         CROSS JOIN LATERAL (
             SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunks AS s
             WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
@@ -344,27 +403,40 @@ BEGIN
             SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunk_history AS s
             WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
             OFFSET 0) AS c
-        CROSS JOIN LATERAL sift._version_at(v_tenant_id, g.document_id, v_as_of, v_lists) AS d
+        CROSS JOIN LATERAL (
+            -- Both what it was and what it is must allow it.
+            SELECT h.key, h.title, h.version, h.metadata,
+                   (v_tenant.remote_classifications IS NULL OR h.classification = ANY (v_tenant.remote_classifications)) IS TRUE
+                   AND (v_tenant.remote_retained OR h.retain_until IS NULL)
+                   AND NOT EXISTS (
+                       SELECT FROM sift.documents AS e
+                       WHERE e.tenant_id = v_tenant_id AND e.document_id = g.document_id
+                         AND ((v_tenant.remote_classifications IS NULL OR e.classification = ANY (v_tenant.remote_classifications)) IS NOT TRUE
+                              OR NOT (v_tenant.remote_retained OR e.retain_until IS NULL))) AS may_be_sent
+            FROM sift._version_at(v_tenant_id, g.document_id, v_as_of, v_lists) AS h) AS d
         ORDER BY g.rank;
         RETURN;
     END IF;
     RETURN QUERY
     SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-           d.metadata, g.duplicates, v_legs, v_path
+           d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
-                v_page_distances, v_page_duplicates) WITH ORDINALITY
-         AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rank)
+                v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
+         AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
     CROSS JOIN LATERAL (
         SELECT s.kind, s.section_path, s.page, s.char_start, s.char_end, s.body FROM sift.chunks AS s
         WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id OFFSET 0) AS c
     CROSS JOIN LATERAL (
-        SELECT e.key, e.title, e.version, e.metadata FROM sift.documents AS e
+        SELECT e.key, e.title, e.version, e.metadata,
+               (v_tenant.remote_classifications IS NULL OR e.classification = ANY (v_tenant.remote_classifications)) IS TRUE
+               AND (v_tenant.remote_retained OR e.retain_until IS NULL) AS may_be_sent
+        FROM sift.documents AS e
         WHERE e.tenant_id = v_tenant_id AND e.document_id = g.document_id OFFSET 0) AS d
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -17,6 +17,7 @@ CREATE TABLE sift.tenants (
     index_title            text NOT NULL DEFAULT 'first',
     default_access_list_id bigint NOT NULL DEFAULT 0,
     model_id               integer,
+    token_model_id         integer,
     keep_history           boolean NOT NULL DEFAULT true,
     history_since          timestamptz,
     remote_classifications text[],
@@ -42,6 +43,7 @@ COMMENT ON COLUMN sift.tenants.dense_weight IS 'Weight of the dense leg in fusio
 COMMENT ON COLUMN sift.tenants.index_title IS 'first: the title is indexed with the first chunk; none: it is not indexed.';
 COMMENT ON COLUMN sift.tenants.default_access_list_id IS 'Access list of documents ingested without one; 0 is the list nobody is on.';
 COMMENT ON COLUMN sift.tenants.model_id IS 'The active embedding model; NULL until one is used.';
+COMMENT ON COLUMN sift.tenants.token_model_id IS 'The model of late interaction that searches take; NULL until there are token vectors of one.';
 COMMENT ON COLUMN sift.tenants.keep_history IS 'Whether superseded and deleted versions are kept, for searches of the past.';
 COMMENT ON COLUMN sift.tenants.history_since IS 'Since when history is complete: when keep_history was switched on again; NULL where it was never off.';
 COMMENT ON COLUMN sift.tenants.remote_classifications IS 'Classifications of documents whose text may be sent to a remote embedder; NULL allows all, and a document without a classification is allowed only then.';

@@ -23,6 +23,12 @@ BEGIN
     IF v_rows > 0 THEN
         RETURN QUERY SELECT 'chunk_embeddings'::text, format('%s vectors without a chunk are gone', v_rows);
     END IF;
+    DELETE FROM sift.chunk_token_embeddings AS e
+    WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.chunk_id = e.chunk_id);
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    IF v_rows > 0 THEN
+        RETURN QUERY SELECT 'chunk_token_embeddings'::text, format('token vectors of %s chunks that do not exist are gone', v_rows);
+    END IF;
     DELETE FROM sift.chunk_entities AS n
     WHERE n.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.chunk_id = n.chunk_id);
     GET DIAGNOSTICS v_rows = ROW_COUNT;
