@@ -105,8 +105,10 @@ class AsyncSync(AsyncIngest):
         except BaseException as error:
             await self._leave(error)
             raise
-        marks = {key: mark for key, (_, mark) in self.target.members.items()} if by_mark else None
-        stream = syncing.read_listed(self.path, self.options, self.listing, marks)
+        marks = None
+        if by_mark or (self.watermark and self.kind == "feed"):
+            marks = {key: mark for key, (_, mark) in self.target.members.items()}
+        stream = syncing.read_listed(self.path, self.options, self.listing, marks, anew=not by_mark)
         if self.dry_run:
             return await self._plan(stream, by_mark)
         report = await self.ingest(stream, roots=[self.location], prefix=self.options.prefix)
@@ -162,20 +164,23 @@ class AsyncSync(AsyncIngest):
 
     def _find_gone(self) -> None:
         listing, members = self.listing, self.target.members
-        missing = members.keys() - listing.keys - listing.deleted
+        missing = members.keys() - listing.keys - listing.deleted.keys()
+        deleted = listing.deleted.keys() & members.keys()
         if self.kind == "feed" and self.watermark:
-            # A feed of changes does not name what did not change.
-            self.kept = set(missing)
-            missing = set()
+            # A feed of changes does not name what did not change, and may bring an old deletion late.
+            late = {key for key in deleted if syncing.is_older(listing.deleted[key], members[key][1])}
+            deleted -= late
+            self.kept = missing | late
         else:
             self.kept = {key for key in missing if listing.is_unsure(key)}
-        if members and not listing.keys and not self.allow_empty and not self.kept:
+        missing -= self.kept
+        if missing and not listing.keys and not self.allow_empty:
             raise InvalidArgument(
                 f"the source {self.name} holds no document, and the store has {len(members):,} of it",
                 hint="Where that is right, and all are to be deleted, pass --allow-empty (in Python "
                 "allow_empty=True). A file system that is not mounted looks like that.",
             )
-        self.target.set_gone((missing - self.kept) | (listing.deleted & members.keys()))
+        self.target.set_gone(missing | deleted)
 
     async def _after(self) -> None:
         """Delete what is gone, unless it was moved."""

@@ -209,6 +209,25 @@ def test_bad_sources_are_dead_letters_and_do_not_stop_the_rest(store: Any, tmp_p
     json.dumps([letter.to_dict() for letter in letters])
 
 
+def test_a_file_that_is_given_twice_is_no_failure(store: Any, tmp_path: Path) -> None:
+    root = tmp_path / "docs"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.txt").write_text("apples")
+    (root / "sub" / "b.txt").write_text("bananas")
+    (root / "many.jsonl").write_text('{"id": "1", "text": "one"}\n')
+    (root / "nowhere.txt").symlink_to("gone.txt")
+    report = store.ingest("t", [root, root / "a.txt", f"{root}/./a.txt", root / "many.jsonl", root / "many.jsonl"])
+    # Lines of a file that is given by itself have keys of their own.
+    assert (report.created, report.skipped) == (4, {"repeated": 3})
+    assert report.reasons == {"a link that leads nowhere": 1}
+    # Another file under the key that was met is one.
+    report = store.ingest("t", [root, root / "sub" / "b.txt", tmp_path / "docs" / "sub" / ".." / "a.txt"])
+    assert (report.created, report.skipped) == (1, {"repeated": 1})
+    (tmp_path / "a.txt").write_text("other")
+    report = store.ingest("t", [root / "a.txt", tmp_path / "a.txt"])
+    assert report.reasons == {"the key occurs twice in this run; the first document was kept": 1}
+
+
 def test_a_document_of_the_wrong_type_is_one_dead_letter(store: Any) -> None:
     bad: list[Any] = [
         Document("uri", "x", source_uri=5),  # type: ignore[arg-type]

@@ -388,6 +388,51 @@ def test_a_feed_of_changes(store: Any, tmp_path: Path) -> None:
     assert (report.kept, report.ingest.deleted, stored(store)) == (2, 0, ["0", "1", "9"])
 
 
+def test_what_comes_late_in_a_feed_of_changes_undoes_nothing(store: Any, tmp_path: Path) -> None:
+    path = tmp_path / "feed.jsonl"
+    feed(path, {"id": 1, "text": "two", "version": 2}, {"id": 2, "text": "one", "version": 1})
+    store.sync("t", path, watermark=True)
+    feed(path, {"id": 1, "deleted": True, "version": 1})
+    report = store.sync("t", path, watermark=True)
+    assert (report.ingest.deleted, report.deletions, report.kept) == (0, 1, 2)
+    assert adds_up(report)
+    # Nor where everything is read anew, since it is made into something else.
+    feed(path, {"id": 1, "text": "stale", "version": 1}, {"id": 2, "text": "one", "version": 1})
+    report = store.sync("t", path, watermark=True, classification="open")
+    assert any("everything is read" in note for note in report.notes)
+    assert (report.unread, report.ingest.replaced) == (1, 0)
+    assert adds_up(report)
+    assert [store.document_at("t", key, principals=PUBLIC).text for key in ("1", "2")] == ["two", "one"]
+    # A deletion of the version that is stored, and one of the last document by name, are meant.
+    feed(path, {"id": 1, "deleted": True, "version": 2})
+    assert store.sync("t", path, watermark=True).ingest.deleted == 1
+    feed(path, {"id": 2, "deleted": True, "version": 3})
+    report = store.sync("t", path, watermark=True)
+    assert (report.ingest.deleted, stored(store)) == (1, [])
+    assert adds_up(report)
+
+
+def test_what_is_left_of_a_source_that_cannot_be_read_is_not_everything(
+    store: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.sync("t", folder)
+    for name in ("a.txt", "b.md"):
+        (folder / name).unlink()
+    closed, scandir = str(folder / "sub"), os.scandir
+
+    def refuse(path: Any) -> Any:
+        if os.fspath(path) == closed:
+            raise PermissionError(13, "Permission denied", closed)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(errors.InvalidArgument, match="holds no document"):
+        store.sync("t", folder)
+    assert len(stored(store)) == 3
+    report = store.sync("t", folder, allow_empty=True)
+    assert (report.ingest.deleted, report.kept, stored(store)) == (2, 1, ["sub/c.txt"])
+
+
 def test_a_broken_record_is_found_again_though_the_watermark_has_passed(store: Any, tmp_path: Path) -> None:
     path = tmp_path / "feed.jsonl"
     feed(

@@ -93,7 +93,8 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """What was left alone: ``hidden``, ``symlink`` (out of the folder), ``empty``, or the extension."""
+    """What was left alone: ``hidden``, ``symlink`` (out of the folder), ``repeated`` (a file given before),
+    ``empty``, or the extension."""
 
     reason: str
 
@@ -247,11 +248,12 @@ def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Found
     """
     if isinstance(sources, str | os.PathLike | Document | Mapping):
         sources = [sources]
+    met: set[tuple[str, str]] = set()
     for source in sources:
         if isinstance(source, Document | Mapping):
             yield _given(source, options)
         elif isinstance(source, str | os.PathLike):
-            yield from _path(os.fspath(source), options)
+            yield from _path(os.fspath(source), options, met)
         else:
             raise InvalidArgument(
                 f"a source is a path, '-' or a Document, not {type(source).__name__}",
@@ -259,20 +261,29 @@ def read(sources: Source | Iterable[Source], options: Options) -> Iterator[Found
             )
 
 
-def _path(name: str, options: Options) -> Iterator[Found]:
+def _path(name: str, options: Options, met: set[tuple[str, str]]) -> Iterator[Found]:
+    """What a path holds, without the files that were ``met`` under the same key: a folder and a file of it may
+    both be given."""
     _check_path(name)
     if name == "-":
         yield from _stream(sys.stdin.buffer, options)
         return
     path = Path(name)
-    if path.is_dir():
-        for found in walk(path, options):
-            if isinstance(found, Path):
-                yield from read_file(found, path, options, in_folder=True)
-            else:
-                yield found
-    else:
-        yield from read_file(path, path.parent, options)
+    in_folder = path.is_dir()
+    for found in walk(path, options) if in_folder else [path]:
+        if not isinstance(found, Path):
+            yield found
+            continue
+        root = path if in_folder else path.parent
+        of_lines = found.suffix.lower() in JSON_LINES or options.format == "jsonl"
+        # Keys of lines do not name a file that is given by itself.
+        key = "" if of_lines and not in_folder else key_of(found, root, options.prefix)
+        identity = (os.path.abspath(found), key)
+        if identity in met:
+            yield Skipped("repeated")
+            continue
+        met.add(identity)
+        yield from read_file(found, root, options, in_folder=in_folder)
 
 
 def walk(
@@ -345,7 +356,9 @@ def read_file(
                 )
             return
         if not path.is_file():
-            raise InvalidDocument("not a regular file")
+            raise InvalidDocument(
+                "a link that leads nowhere" if path.is_symlink() and not path.exists() else "not a regular file"
+            )
         if path.stat().st_size > options.max_bytes:
             raise InvalidDocument(f"the file has more than {options.max_bytes:,} bytes")
         content = path.read_bytes()

@@ -18,7 +18,7 @@ from __future__ import annotations
 import datetime
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -66,13 +66,13 @@ def kind_of(path: Path, options: Options) -> Kind:
 @dataclass(slots=True)
 class Listing:
     """What a source holds. ``keys`` are those of its documents; ``unsure`` are prefixes of keys under which
-    something may be that could not be read; ``deleted`` are keys that the source says are deleted;
-    ``entries`` counts everything."""
+    something may be that could not be read; ``deleted`` are keys that the source says are deleted, with the
+    marks of the records that say so; ``entries`` counts everything."""
 
     kind: Kind
     keys: set[str] = field(default_factory=set)
     unsure: list[str] = field(default_factory=list)
-    deleted: set[str] = field(default_factory=set)
+    deleted: dict[str, str | None] = field(default_factory=dict)
     entries: int = 0
     watermark: str | None = None
     skipped: list[Skipped] = field(default_factory=list)
@@ -216,7 +216,7 @@ def _list_feed(path: Path, options: Options) -> Listing:
         orders.append(order[:2])
         if deleted:
             deletions += 1
-            listing.deleted.add(options.prefix + key)
+            listing.deleted[options.prefix + key] = mark
         else:
             listing.keys.add(options.prefix + key)
             listing.lines[order[2]] = mark
@@ -229,14 +229,19 @@ def _list_feed(path: Path, options: Options) -> Listing:
 
 
 def read_listed(
-    path: Path, options: Options, listing: Listing, marks: dict[str, str | None] | None
+    path: Path,
+    options: Options,
+    listing: Listing,
+    marks: dict[str, str | None] | None,
+    *,
+    anew: bool = False,
 ) -> Iterator[Found]:
     """What a listing found, read. With ``marks`` those of stored documents by key: what has the mark it had,
-    or a record that is older, is not read."""
+    or a record that is older, is not read; with ``anew`` older records alone are not."""
     yield from listing.skipped
     yield from listing.broken
     if listing.kind == "feed":
-        yield from _read_feed(path, options, listing, marks)
+        yield from _read_feed(path, options, listing, marks, is_older if anew else _is_known)
         return
     for file, key, mark in listing.files:
         if marks is not None and mark is not None and marks.get(key) == mark:
@@ -247,7 +252,11 @@ def read_listed(
 
 
 def _read_feed(
-    path: Path, options: Options, listing: Listing, marks: dict[str, str | None] | None
+    path: Path,
+    options: Options,
+    listing: Listing,
+    marks: dict[str, str | None] | None,
+    is_settled: Callable[[str | None, str | None], bool],
 ) -> Iterator[Found]:
     uri, origin = _uri(path), origin_of(path, path, options.prefix)
     if not listing.lines:
@@ -278,7 +287,7 @@ def _read_feed(
                 except PgsiftError as error:
                     yield Broken(place, uri, error.message, length, hint=error.hint, origin=origin)
                     continue
-                if marks is not None and _is_known(mark, marks.get(options.prefix + key)):
+                if marks is not None and is_settled(mark, marks.get(options.prefix + key)):
                     yield Unread(options.prefix + key)
                     continue
                 for found in read_record(key, record, place, line, length, uri, options, origin):
@@ -294,13 +303,18 @@ def _read_feed(
 
 def _is_known(mark: str | None, stored: str | None) -> bool:
     """Whether a record is not later than what is stored."""
+    return mark is not None and (mark == stored or is_older(mark, stored))
+
+
+def is_older(mark: str | None, stored: str | None) -> bool:
+    """Whether a record is earlier than what is stored; of marks that do not compare none is."""
     if mark is None or stored is None:
         return False
     kind, _, value = mark.partition(" ")
     before, _, known = stored.partition(" ")
     if kind != before:
         return False
-    return int(value) <= int(known) if kind == "version" else value <= known
+    return int(value) < int(known) if kind == "version" else value < known
 
 
 @dataclass(slots=True)
