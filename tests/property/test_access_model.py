@@ -95,11 +95,15 @@ class Model:
             return key in what if kind == "keys" else key.startswith(what)
 
         self.documents = {k: changed(v) if addressed(k) else v for k, v in self.documents.items()}
-        # What is opened for the document that has the key by now is not opened for the one before it.
-        gone = [addressed(k) and k not in self.documents for k, _ in self.tombstones]
-        self.tombstones = [
-            (k, changed(v) if its else v) for (k, v), its in zip(self.tombstones, gone, strict=True)
-        ]
+
+        def gone(key: str, old: List) -> List:
+            if not addressed(key):
+                return old
+            new = changed(old)
+            # What is opened for the document that has the key by now is not opened for the one before it; what is closed is.
+            return (old[0] & new[0], old[1] | new[1]) if key in self.documents else new
+
+        self.tombstones = [(k, gone(k, v)) for k, v in self.tombstones]
         if kind == "prefix":
             new = changed(self.rule(what))
             if how == "set":

@@ -53,14 +53,47 @@ def test_a_public_document_under_the_key_of_a_deleted_one(conn_own: psycopg.Conn
     # What is granted on the document of today is not granted on the one before it.
     for call in (
         "SELECT sift.grant_access('t', '{k}', '{user:1}')",
-        "SELECT sift.set_access('t', '{k}', '{user:1,public}')",
-        "SELECT sift.set_access('t', NULL, '{user:1,public}', key_prefix => '')",
+        "SELECT sift.set_access('t', '{k}', '{user:1,public,group:hr}')",
+        "SELECT sift.set_access('t', NULL, '{user:1,public,group:hr}', key_prefix => '')",
     ):
         conn_own.execute(call.encode())
         assert seen(conn_own, "k", then, ["user:1"]) == (0, 0, 0), call
     conn_own.execute("SELECT sift.delete_documents('t', '{k}')")
     assert seen(conn_own, "k", then, PUBLIC) == (0, 0, 0)
     assert seen(conn_own, "k", then, HR) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "SELECT sift.set_access('t', '{k}', '{group:hr}')",
+        "SELECT sift.set_access('t', '{k}', '{}')",
+        "SELECT sift.set_access('t', NULL, '{group:hr}', key_prefix => 'k')",
+        "SELECT sift.revoke_access('t', '{k}', '{public}')",
+        "SELECT sift.revoke_access('t', NULL, '{public}', key_prefix => '')",
+        "SELECT sift.grant_access('t', '{k}', NULL, '{public}')",
+        "SELECT sift.grant_access('t', NULL, NULL, '{public}', key_prefix => '')",
+    ],
+)
+@pytest.mark.parametrize(
+    "gone",
+    [
+        "SELECT sift.delete_documents('t', '{k}')",
+        "SELECT sift.purge_documents('t', '{k}')",
+        "SELECT sift.move_documents('t', '{k}', '{elsewhere}')",
+    ],
+)
+def test_what_is_closed_for_a_key_stays_closed_when_its_document_is_gone(
+    conn_own: psycopg.Connection, call: str, gone: str
+) -> None:
+    then = put(conn_own, "k", "the first is xyzzy", PUBLIC)
+    conn_own.execute("SELECT sift.delete_documents('t', '{k}')")
+    put(conn_own, "k", "the second", PUBLIC)
+    assert seen(conn_own, "k", then, PUBLIC) == (1, 1, 1)
+    conn_own.execute(call.encode())
+    assert seen(conn_own, "k", then, PUBLIC) == (0, 0, 0)
+    conn_own.execute(gone.encode())
+    assert seen(conn_own, "k", then, PUBLIC)[:2] == (0, 0), "the past is open again"
 
 
 def test_a_public_document_under_the_old_key_of_one_that_was_moved_and_deleted(conn_own: psycopg.Connection) -> None:

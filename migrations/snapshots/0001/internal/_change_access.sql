@@ -3,8 +3,9 @@
 --
 -- A list whose documents and rules are all addressed is edited in place: one row, and neither chunks nor vectors are touched. The
 -- other documents move to another list with their chunks and vectors. Tombstones, whose list says who may see what the document was, are
--- addressed by their keys like documents, unless another document has the key by now: what is opened for that is not opened for the one
--- before it (sift._list_today).
+-- addressed by their keys like documents. Where another document has the key by now, what is opened for that is not opened for the one
+-- before it (sift._list_today), and what is closed is closed for both: the tombstone keeps those principals that both lists hold, and
+-- every deny.
 --
 -- Locks, always in this order, so that single calls cannot deadlock:
 --   list 0        FOR NO KEY UPDATE: one change of access at a time in a tenant, so that no list changes under this call;
@@ -40,7 +41,12 @@ DECLARE
     v_from       bigint[];   -- and the lists they stand under
     v_gone       bigint[];   -- of documents that were deleted
     v_gone_from  bigint[];
+    v_taken      bigint[];   -- and of those whose key another document has
+    v_taken_from bigint[];
     v_targets    jsonb := '{}'::jsonb;
+    v_narrowed   jsonb := '{}'::jsonb;
+    v_allow      text[];
+    v_deny       text[];
     v_list       record;
     v_rule       record;
 BEGIN
@@ -133,29 +139,40 @@ BEGIN
         ORDER BY d.key COLLATE "C"
         FOR UPDATE
     ) AS l;
-    IF v_prefix IS NULL THEN
-        SELECT array_agg(h.document_id), array_agg(h.access_list_id) INTO v_gone, v_gone_from
-        FROM sift.document_versions AS h
-        WHERE h.tenant_id = v_tenant_id AND h.key = ANY (v_keys) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole)
-          AND NOT EXISTS (SELECT FROM sift.documents AS o WHERE o.tenant_id = v_tenant_id AND o.key = h.key);
-    ELSE
-        SELECT array_agg(h.document_id), array_agg(h.access_list_id) INTO v_gone, v_gone_from
-        FROM sift.document_versions AS h
-        WHERE h.tenant_id = v_tenant_id AND starts_with(h.key, v_prefix) AND h.event = 'deleted' AND h.access_list_id <> ALL (v_whole)
-          AND NOT EXISTS (SELECT FROM sift.documents AS o WHERE o.tenant_id = v_tenant_id AND o.key = h.key);
-    END IF;
+    SELECT array_agg(g.document_id) FILTER (WHERE NOT g.taken), array_agg(g.access_list_id) FILTER (WHERE NOT g.taken),
+           array_agg(g.document_id) FILTER (WHERE g.taken), array_agg(g.access_list_id) FILTER (WHERE g.taken)
+    INTO v_gone, v_gone_from, v_taken, v_taken_from
+    FROM (
+        SELECT t.document_id, t.access_list_id,
+               EXISTS (SELECT FROM sift.documents AS o WHERE o.tenant_id = v_tenant_id AND o.key = t.key) AS taken
+        FROM (
+            SELECT h.document_id, h.access_list_id, h.key
+            FROM sift.document_versions AS h
+            WHERE v_prefix IS NULL AND h.tenant_id = v_tenant_id AND h.key = ANY (v_keys) AND h.event = 'deleted'
+            UNION ALL
+            SELECT h.document_id, h.access_list_id, h.key
+            FROM sift.document_versions AS h
+            WHERE v_prefix IS NOT NULL AND h.tenant_id = v_tenant_id AND starts_with(h.key, v_prefix) AND h.event = 'deleted'
+        ) AS t
+        WHERE t.access_list_id <> ALL (v_whole)
+    ) AS g;
     FOR v_list IN
         -- The lock waits for nobody; with one snapshot it fails where the list was edited since.
         SELECT a.access_list_id, a.principals, a.denied
         FROM sift.access_lists AS a
-        WHERE a.tenant_id = v_tenant_id AND a.access_list_id = ANY (v_from || v_gone_from)
+        WHERE a.tenant_id = v_tenant_id AND a.access_list_id = ANY (v_from || v_gone_from || v_taken_from)
         ORDER BY a.access_list_id
         FOR SHARE
     LOOP
-        IF v_list.principals <> sift._changed_set(v_list.principals, change, v_principals)
-           OR v_list.denied <> sift._changed_set(v_list.denied, change, v_denied) THEN
-            v_targets := v_targets || jsonb_build_object(v_list.access_list_id, sift._access_list(
-                v_tenant_id, sift._changed_set(v_list.principals, change, v_principals), sift._changed_set(v_list.denied, change, v_denied)));
+        v_allow := sift._changed_set(v_list.principals, change, v_principals);
+        v_deny := sift._changed_set(v_list.denied, change, v_denied);
+        IF v_list.access_list_id = ANY (v_from || v_gone_from) AND (v_list.principals <> v_allow OR v_list.denied <> v_deny) THEN
+            v_targets := v_targets || jsonb_build_object(v_list.access_list_id, sift._access_list(v_tenant_id, v_allow, v_deny));
+        END IF;
+        IF v_list.access_list_id = ANY (v_taken_from) AND NOT (v_list.principals <@ v_allow AND v_list.denied @> v_deny) THEN
+            v_narrowed := v_narrowed || jsonb_build_object(v_list.access_list_id, sift._access_list(
+                v_tenant_id, ARRAY(SELECT p.name FROM unnest(v_list.principals) AS p (name) WHERE p.name = ANY (v_allow)),
+                v_list.denied || v_deny));
         END IF;
     END LOOP;
     PERFORM sift._move_access(v_tenant_id, m.document_id, (v_targets ->> m.list::text)::bigint)
@@ -164,6 +181,9 @@ BEGIN
     UPDATE sift.document_versions AS h
     SET access_list_id = (v_targets ->> h.access_list_id::text)::bigint
     WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_gone) AND h.event = 'deleted' AND v_targets ? h.access_list_id::text;
+    UPDATE sift.document_versions AS h
+    SET access_list_id = (v_narrowed ->> h.access_list_id::text)::bigint
+    WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_taken) AND h.event = 'deleted' AND v_narrowed ? h.access_list_id::text;
 
     -- What comes later. The empty prefix is the tenant's default.
     FOR v_rule IN
