@@ -1,4 +1,4 @@
--- The next chunks that lack a vector of a model, in the order of their numbers, whoever may see them.
+-- The next ranked chunks that lack a vector of a model, in the order of their numbers, whoever may see them.
 --
 --   remote  for an embedder to which texts are sent: without those of documents that the tenant's options keep from it
 CREATE OR REPLACE FUNCTION sift.chunks_without_embedding(
@@ -35,6 +35,7 @@ BEGIN
         SELECT true AS found FROM sift.chunk_embeddings AS v
         WHERE v.tenant_id = v_tenant_id AND v.model_id = v_model_id AND v.chunk_id = c.chunk_id OFFSET 0) AS e ON true
     WHERE c.tenant_id = v_tenant_id AND c.chunk_id > coalesce(after, 0) AND e.found IS NULL
+      AND c.unranked_tokens IS NULL
       AND (remote IS NOT TRUE
            OR ((v_tenant.remote_classifications IS NULL OR d.classification = ANY (v_tenant.remote_classifications)) IS TRUE
                AND (v_tenant.remote_retained OR d.retain_until IS NULL)))
@@ -43,6 +44,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint, boolean) IS
-    'The next k chunks after a given one that lack a vector of the model, with the title and body to embed; for a backfill that stores them with sift.put_embeddings.';
+    'The next k ranked chunks after a given one that lack a vector of the model, with the title and body to embed; for a backfill that stores them with sift.put_embeddings.';
 REVOKE ALL ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint, boolean) TO sift_owner, sift_writer;

@@ -20,13 +20,13 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT d.key, encode(d.content_hash, 'hex'), d.version, n.chunks::integer,
-           CASE WHEN v_model_id IS NULL THEN 0 ELSE (n.chunks - n.vectors)::integer END,
+           CASE WHEN v_model_id IS NULL THEN 0 ELSE (n.ranked - n.vectors)::integer END,
            a.principals, a.denied
     FROM sift.documents AS d
     CROSS JOIN LATERAL (SELECT l.principals, l.denied FROM sift.access_lists AS l
                         WHERE l.tenant_id = v_tenant_id AND l.access_list_id = d.access_list_id OFFSET 0) AS a
     CROSS JOIN LATERAL (
-        SELECT count(*) AS chunks,
+        SELECT count(*) AS chunks, count(*) FILTER (WHERE c.unranked_tokens IS NULL) AS ranked,
                count(*) FILTER (WHERE v_model_id IS NOT NULL AND EXISTS (
                    SELECT FROM sift.chunk_embeddings AS e
                    WHERE e.tenant_id = v_tenant_id AND e.model_id = v_model_id AND e.chunk_id = c.chunk_id)) AS vectors
@@ -37,6 +37,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.document_states(text, text[], text) IS
-    'Content hash (hexadecimal), version, number of chunks, chunks without a vector of the model, and access list, of those keys that are stored.';
+    'Content hash (hexadecimal), version, number of chunks, ranked chunks without a vector of the model, and access list, of those keys that are stored.';
 REVOKE ALL ON FUNCTION sift.document_states(text, text[], text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.document_states(text, text[], text) TO sift_owner, sift_writer;

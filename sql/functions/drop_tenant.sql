@@ -14,6 +14,8 @@ BEGIN
     DELETE FROM sift.chunk_token_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.embedding_stats AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_terms AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.unranked_terms AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.document_lengths AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.posting_blocks AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.packed_chunks AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.unpacked_chunks AS x WHERE x.tenant_id = v_tenant_id;
@@ -26,6 +28,7 @@ BEGIN
     DELETE FROM sift.signature_settings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_clusters AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.signature_bands AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.signature_anchors AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_signatures AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.similar_texts AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.documents AS x WHERE x.tenant_id = v_tenant_id;

@@ -1,6 +1,6 @@
 -- Stores signatures of documents, and compares each text that is new with those that share a band with it, of many the first.
 --
--- signatures is a JSON array of {document_id, version, token_hash (hexadecimal, or null), shingles, bands []}. A document that is of
+-- signatures is a JSON array of {document_id, version, token_hash (hexadecimal, or null), shingles, bands [], anchors []}. A document that is of
 -- another version by now, or gone, is left out. Bands only propose pairs; whether two texts resemble each other is counted.
 CREATE OR REPLACE FUNCTION sift.put_signatures(tenant text, scheme text, signatures jsonb)
 RETURNS TABLE (stored integer, compared integer, resembling integer)
@@ -66,19 +66,23 @@ BEGIN
     ) AS h;
     UPDATE sift.signature_settings AS s SET last_text_id = v_settings.last_text_id WHERE s.tenant_id = v_tenant_id;
     WITH given AS MATERIALIZED (
-        SELECT n.document_id, n.shingles, lower(n.token_hash) AS token_hash, n.bands,
+        SELECT n.document_id, n.shingles, lower(n.token_hash) AS token_hash, n.bands, coalesce(n.anchors, '{}'::bigint[]) AS anchors,
                (v_hashes ->> coalesce(lower(n.token_hash), n.document_id::text))::bigint AS text_id
-        FROM jsonb_to_recordset(signatures) AS n (document_id bigint, shingles integer, token_hash text, bands bigint[])
+        FROM jsonb_to_recordset(signatures) AS n (document_id bigint, shingles integer, token_hash text, bands bigint[], anchors bigint[])
         WHERE n.document_id = ANY (v_documents)
     ),
     inserted AS (
-        INSERT INTO sift.document_signatures AS g (tenant_id, document_id, text_id, shingles, token_hash, bands)
-        SELECT v_tenant_id, n.document_id, n.text_id, coalesce(n.shingles, 0), decode(n.token_hash, 'hex'), n.bands FROM given AS n
+        INSERT INTO sift.document_signatures AS g (tenant_id, document_id, text_id, shingles, token_hash, bands, anchors)
+        SELECT v_tenant_id, n.document_id, n.text_id, coalesce(n.shingles, 0), decode(n.token_hash, 'hex'), n.bands, n.anchors FROM given AS n
         RETURNING g.document_id
     ),
     banded AS (
         INSERT INTO sift.signature_bands AS b (tenant_id, band, document_id)
         SELECT DISTINCT v_tenant_id, u.band, n.document_id FROM given AS n CROSS JOIN LATERAL unnest(n.bands) AS u (band)
+    ),
+    anchored AS (
+        INSERT INTO sift.signature_anchors AS a (tenant_id, anchor, document_id)
+        SELECT DISTINCT v_tenant_id, u.anchor, n.document_id FROM given AS n CROSS JOIN LATERAL unnest(n.anchors) AS u (anchor)
     )
     SELECT count(*) INTO v_stored FROM inserted AS i;
 
@@ -133,6 +137,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.put_signatures(text, text, jsonb) IS
-    'Stores signatures of documents (JSON array of {document_id, version, token_hash, shingles, bands}) and compares new texts with those they share a band with, of many with the first: numbers of signatures stored, pairs compared, pairs that resemble each other.';
+    'Stores signatures of documents (JSON array of {document_id, version, token_hash, shingles, bands, anchors}) and compares new texts with those they share a band with, of many with the first: numbers of signatures stored, pairs compared, pairs that resemble each other.';
 REVOKE ALL ON FUNCTION sift.put_signatures(text, text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_signatures(text, text, jsonb) TO sift_owner, sift_writer;

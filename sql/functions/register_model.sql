@@ -95,6 +95,7 @@ BEGIN
     EXECUTE format('CREATE TABLE sift.%I (LIKE sift.chunk_embeddings INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)', v_partition);
     EXECUTE format('REVOKE ALL ON TABLE sift.%I FROM PUBLIC', v_partition);
     EXECUTE format('ALTER TABLE sift.%I ENABLE ROW LEVEL SECURITY', v_partition);
+    EXECUTE format('ALTER TABLE sift.%I ALTER COLUMN tenant_id SET STATISTICS 0', v_partition);
     -- Without the name of the model: comments are read by every login of the database.
     EXECUTE format('COMMENT ON TABLE sift.%I IS %L', v_partition, format('Vectors of the model of number %s.', v_model_id));
     EXECUTE format('CREATE INDEX %1$I ON sift.%2$I USING hnsw ((%3$I::%4$I.%5$s(%6$s)) %4$I.%5$s_%7$s_ops)',

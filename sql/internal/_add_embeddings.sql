@@ -1,5 +1,5 @@
 -- Stores the vectors of chunks, in pgvector's text form. A chunk that has one of this model gets the new one instead; a NULL
--- stores nothing, and a chunk that is gone is passed over. Returns how many were stored.
+-- stores nothing, and a chunk that is gone or not ranked is passed over. Returns how many were stored.
 --
 -- The chunks' rows stay locked until commit: whoever moves a chunk to another access list, or stores a vector for it too, comes
 -- before or after, so that neither the list beside the vector nor the counts can go wrong.
@@ -64,7 +64,7 @@ BEGIN
             '       WHERE u.embedding IS NOT NULL'
             '       ORDER BY u.chunk_id, u.position DESC) AS n'
             ' CROSS JOIN LATERAL (SELECT s.access_list_id FROM sift.chunks AS s'
-            '                     WHERE s.tenant_id = $1 AND s.chunk_id = n.chunk_id OFFSET 0) AS c'
+            '                     WHERE s.tenant_id = $1 AND s.chunk_id = n.chunk_id AND s.unranked_tokens IS NULL OFFSET 0) AS c'
             ' ON CONFLICT (tenant_id, chunk_id, model_id) DO UPDATE'
             ' SET access_list_id = excluded.access_list_id, text_hash = excluded.text_hash, %1$I = excluded.%1$I'
             ' RETURNING t.access_list_id)'

@@ -18,7 +18,8 @@ DECLARE
         "valid_to": ["string"], "retain_until": ["string"], "length": ["number"]}';
     c_chunk CONSTANT jsonb := '{
         "body": ["string"], "kind": ["string"], "section": ["array"], "page": ["number"], "start": ["number"], "end": ["number"],
-        "tokens": ["string"], "embedding": ["array"], "embedding_hash": ["string"], "entities": ["array"]}';
+        "tokens": ["string"], "title_tokens": ["number"], "overlap_tokens": ["number"], "overlap": ["boolean"], "embedding": ["array"],
+        "embedding_hash": ["string"], "entities": ["array"]}';
     c_kinds CONSTANT text[] := ARRAY['text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim'];
     c_read  CONSTANT text := 'The comment of sift.put_documents (docs/sql-api.md) lists the members of a document and of a chunk, and their types.';
     v_bad     record;
@@ -44,6 +45,9 @@ BEGIN
            '(@.type() == "object" && !exists(@.body)) || @.body == null || '
            '@.page < 1 || @.page > 999999999 || @.page.floor() != @.page || @.start < 0 || @.start > 999999999 || @.start.floor() != @.start || '
            '@.end < 0 || @.end > 999999999 || @.end.floor() != @.end || @.end < @.start || '
+           '@.title_tokens < 0 || @.title_tokens > 999999999 || @.title_tokens.floor() != @.title_tokens || '
+           '(@.title_tokens.type() == "number" && !(@.tokens.type() == "string")) || '
+           '@.overlap_tokens < 0 || @.overlap_tokens > 999999999 || @.overlap_tokens.floor() != @.overlap_tokens || '
            '@.section[*].type() != "string" || @.entities[*].type() != "string" || @.entities[*] == "" || '
            '@.entities[*] like_regex "^.{250}" flag "s" || '
            'exists(@.embedding_hash ? (!(@ like_regex "^[0-9a-fA-F]{64}$")))'
@@ -57,6 +61,11 @@ BEGIN
        AND NOT EXISTS (
            SELECT FROM jsonb_path_query(documents, '$[*].chunks[*] ? (@.type() == "object")') AS c (value)
            WHERE c.value - ARRAY(SELECT k.name FROM jsonb_object_keys(c_chunk) AS k (name)) <> '{}'::jsonb)
+       AND NOT jsonb_path_exists(documents, '$[*].chunks[1 to last] ? (@.title_tokens > 0)')
+       AND NOT EXISTS (
+           SELECT FROM jsonb_path_query(documents, '$[*].chunks[0] ? (@.title_tokens > 0)') AS c (value)
+           WHERE (c.value ->> 'title_tokens')::integer > 1 + char_length(c.value ->> 'tokens') - char_length(replace(c.value ->> 'tokens', ' ', ''))
+              OR c.value ->> 'tokens' = '')
        AND NOT EXISTS (
            SELECT
            FROM (SELECT jsonb_path_query(documents, '$[*].observed_at') UNION ALL SELECT jsonb_path_query(documents, '$[*].valid_from')
@@ -124,7 +133,7 @@ BEGIN
                        WHEN jsonb_typeof(c.value) <> 'object' THEN 'shape'
                        WHEN NOT coalesce(c_chunk -> m.member ? jsonb_typeof(m.value), false)
                            THEN CASE WHEN jsonb_typeof(m.value) = 'null' AND c_chunk ? m.member AND m.member <> 'body' THEN NULL ELSE 'type' END
-                       WHEN m.member = 'body' THEN NULL
+                       WHEN m.member IN ('body', 'overlap') THEN NULL
                        WHEN m.member = 'tokens' THEN
                            CASE WHEN strpos(m.value #>> '{}', '  ') > 0 OR m.value #>> '{}' LIKE ' %' OR m.value #>> '{}' LIKE '% '
                                      OR m.value #>> '{}' ~ E'[\\x01-\\x1f]' THEN 'must be tokens joined by one blank each'
@@ -135,7 +144,7 @@ BEGIN
                        WHEN m.member = 'embedding' THEN CASE WHEN NOT with_model THEN 'needs a model' END
                        WHEN m.member = 'page' THEN
                            CASE WHEN m.value #>> '{}' !~ '^[1-9][0-9]{0,8}$' THEN 'must be a whole number from 1 to 999999999' END
-                       WHEN m.member IN ('start', 'end') THEN
+                       WHEN m.member IN ('start', 'end', 'title_tokens', 'overlap_tokens') THEN
                            CASE WHEN m.value #>> '{}' !~ '^[0-9]{1,9}$' THEN 'must be a whole number from 0 to 999999999' END
                        WHEN m.member = 'kind' THEN
                            CASE WHEN m.value #>> '{}' <> ALL (c_kinds) THEN format('must be one of %s', array_to_string(c_kinds, ', ')) END
@@ -196,6 +205,11 @@ BEGIN
         UNION ALL
         SELECT d.value -> 'key', c.ordinal,
                CASE WHEN NOT c.value ? 'body' THEN ' has no "body"'
+                    WHEN c.value ->> 'title_tokens' IS NOT NULL AND c.value ->> 'tokens' IS NULL THEN ': "title_tokens" says how many of its "tokens" are the title''s, and there are none'
+                    WHEN (c.value ->> 'title_tokens')::integer > 0 AND c.ordinal > 1 THEN ': "title_tokens" belongs to the first chunk'
+                    WHEN (c.value ->> 'title_tokens')::integer > coalesce(cardinality(string_to_array(c.value ->> 'tokens', ' ')), 0)
+                        THEN format(': "title_tokens" is %s, but it has %s tokens', c.value ->> 'title_tokens',
+                                    coalesce(cardinality(string_to_array(c.value ->> 'tokens', ' ')), 0))
                     WHEN (c.value ->> 'end')::integer < coalesce((c.value ->> 'start')::integer, 0)
                         THEN format(': it ends at character %s, before its start at %s', c.value ->> 'end', coalesce(c.value ->> 'start', '0'))
                     WHEN coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body'))

@@ -34,6 +34,15 @@ BEGIN
 
     IF complete THEN
         RETURN QUERY
+        SELECT 'postings'::text, 'error'::text, CASE WHEN e.chunk_id IS NULL THEN format('document %s', e.document_id) ELSE format('chunk %s', e.chunk_id) END,
+               CASE WHEN e.chunk_id IS NULL THEN 'the length of the document is not the number of its tokens'
+                    ELSE 'what the document unit counts of the chunk beside postings is not what its tokens make' END,
+               v_remedy, true
+        FROM sift._document_term_errors(v_tenant_id) AS e
+        ORDER BY e.chunk_id, e.document_id
+        LIMIT v_listed;
+
+        RETURN QUERY
         WITH dead AS MATERIALIZED (
             SELECT i.id
             FROM (SELECT unnest(k.chunk_ids) AS id FROM sift.packed_chunks AS k WHERE k.tenant_id = v_tenant_id) AS i

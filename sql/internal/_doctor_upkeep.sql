@@ -83,7 +83,7 @@ BEGIN
             format('SELECT * FROM sift.pack_postings(%L, purge => true)', tenant), true;
     END IF;
 
-    SELECT count(*) INTO v_live FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id;
+    SELECT count(*) INTO v_live FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.unranked_tokens IS NULL;
     FOR v_model IN
         SELECT m.model_id, m.name, n.vectors
         FROM (SELECT e.model_id, sum(e.vectors)::bigint AS vectors FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id
@@ -102,7 +102,7 @@ BEGIN
             FROM sift.documents AS d
             JOIN sift.chunks AS c ON c.tenant_id = v_tenant_id AND c.document_id = d.document_id
             LEFT JOIN sift.chunk_embeddings AS v ON v.tenant_id = v_tenant_id AND v.model_id = v_model.model_id AND v.chunk_id = c.chunk_id
-            WHERE d.tenant_id = v_tenant_id AND v.chunk_id IS NULL
+            WHERE d.tenant_id = v_tenant_id AND v.chunk_id IS NULL AND c.unranked_tokens IS NULL
               AND ((v_tenant.remote_classifications IS NULL OR d.classification = ANY (v_tenant.remote_classifications)) IS NOT TRUE
                    OR NOT (v_tenant.remote_retained OR d.retain_until IS NULL));
         END IF;

@@ -6,22 +6,14 @@ DECLARE
     v_tenant_id   integer := tenant_id;
     v_document_id bigint := document_id;
     v_tokens      text[];
-    v_title       text[];
 BEGIN
-    SELECT string_to_array(string_agg(c.tokens, ' ' ORDER BY c.ordinal), ' ') INTO v_tokens
+    SELECT string_to_array(string_agg(t.tokens, ' ' ORDER BY c.ordinal), ' ') INTO v_tokens
     FROM sift.chunks AS c
-    WHERE c.tenant_id = v_tenant_id AND c.document_id = v_document_id AND c.tokens <> '';
-    IF v_tokens IS NULL THEN
-        RETURN '{}'::text[];
-    END IF;
-    SELECT sift.tokenize(d.title, t.analyzer) INTO v_title
-    FROM sift.documents AS d, sift.tenants AS t
-    WHERE d.tenant_id = v_tenant_id AND d.document_id = v_document_id AND t.tenant_id = v_tenant_id
-      AND t.index_title = 'first' AND d.title <> '';
-    IF cardinality(v_title) > 0 AND v_tokens[1:cardinality(v_title)] = v_title THEN
-        v_tokens := v_tokens[cardinality(v_title) + 1:];
-    END IF;
-    RETURN v_tokens;
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.title_tokens = 0 THEN coalesce(c.unranked_tokens, c.tokens)
+                                    ELSE array_to_string((string_to_array(coalesce(c.unranked_tokens, c.tokens), ' '))[c.title_tokens + 1:], ' ') END AS tokens
+                        OFFSET 0) AS t
+    WHERE c.tenant_id = v_tenant_id AND c.document_id = v_document_id AND t.tokens <> '';
+    RETURN coalesce(v_tokens, '{}'::text[]);
 END
 $$;
 COMMENT ON FUNCTION sift._document_tokens(integer, bigint) IS 'Tokens of all chunks of a document in their order, without those of its title.';

@@ -40,9 +40,11 @@ BEGIN
     END IF;
     IF keep THEN
         INSERT INTO sift.chunk_history AS h (tenant_id, chunk_id, document_id, current_from, current_to, version, ordinal, doc_length, page,
-                                             char_start, char_end, kind, section_path, text_hash, body, tokens)
+                                             char_start, char_end, kind, section_path, text_hash, body, tokens, unranked_tokens, title_tokens,
+                                             overlap_tokens)
         SELECT v_tenant_id, c.chunk_id, c.document_id, d.current_from, greatest(v_now, d.updated_at), d.version, c.ordinal, c.doc_length, c.page,
-               c.char_start, c.char_end, c.kind, c.section_path, c.text_hash, c.body, c.tokens
+               c.char_start, c.char_end, c.kind, c.section_path, c.text_hash, c.body, c.tokens, c.unranked_tokens, c.title_tokens,
+               c.overlap_tokens
         FROM unnest(document_ids) AS i (id)
         CROSS JOIN LATERAL (
             SELECT e.version, e.current_from, e.updated_at FROM sift.documents AS e
@@ -56,6 +58,12 @@ BEGIN
             SELECT s.* FROM sift.chunk_embeddings AS s WHERE s.tenant_id = v_tenant_id AND s.chunk_id = i.id OFFSET 0) AS e;
     END IF;
     PERFORM sift._remove_postings(v_tenant_id, v_chunk_ids, purge);
+    DELETE FROM sift.unranked_terms AS w
+    USING unnest(v_chunk_ids) AS i (id)
+    WHERE w.tenant_id = v_tenant_id AND w.chunk_id = i.id;
+    DELETE FROM sift.document_lengths AS l
+    USING unnest(document_ids) AS i (id)
+    WHERE l.tenant_id = v_tenant_id AND l.document_id = i.id;
     PERFORM sift._remove_embeddings(v_tenant_id, v_chunk_ids);
     DELETE FROM sift.chunk_entities AS e WHERE e.tenant_id = v_tenant_id AND e.chunk_id = ANY (v_chunk_ids);
     DELETE FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_chunk_ids);

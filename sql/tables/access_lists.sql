@@ -20,3 +20,4 @@ COMMENT ON COLUMN sift.access_lists.principals IS 'Who may see: distinct names i
 COMMENT ON COLUMN sift.access_lists.denied IS 'Who may not, whatever else they are: distinct names in C order. One of these beats any number of principals.';
 REVOKE ALL ON TABLE sift.access_lists FROM PUBLIC;
 ALTER TABLE sift.access_lists ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.access_lists ALTER COLUMN tenant_id SET STATISTICS 0;

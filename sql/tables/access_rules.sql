@@ -13,3 +13,4 @@ CREATE INDEX access_rules_access_list_id_idx ON sift.access_rules (access_list_i
 COMMENT ON TABLE sift.access_rules IS 'Access lists by key prefix, for documents ingested without one; the empty prefix is sift.tenants.default_access_list_id.';
 REVOKE ALL ON TABLE sift.access_rules FROM PUBLIC;
 ALTER TABLE sift.access_rules ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.access_rules ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -26,3 +26,4 @@ COMMENT ON COLUMN sift.chunk_embeddings.access_list_id IS 'That of the chunk, ke
 COMMENT ON COLUMN sift.chunk_embeddings.text_hash IS 'The first 16 bytes of the sha256 of the text that was embedded (title and body): the same text is not embedded twice.';
 REVOKE ALL ON TABLE sift.chunk_embeddings FROM PUBLIC;
 ALTER TABLE sift.chunk_embeddings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.chunk_embeddings ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -9,6 +9,8 @@ CREATE TABLE sift.chunk_history (
     version      integer NOT NULL,
     ordinal      integer NOT NULL,
     doc_length   integer NOT NULL,
+    title_tokens integer NOT NULL DEFAULT 0,
+    overlap_tokens integer NOT NULL DEFAULT 0,
     page         integer,
     char_start   integer NOT NULL,
     char_end     integer NOT NULL,
@@ -17,6 +19,7 @@ CREATE TABLE sift.chunk_history (
     text_hash    bytea NOT NULL,
     body         text NOT NULL,
     tokens       text NOT NULL COLLATE "C",
+    unranked_tokens text COLLATE "C",
     CONSTRAINT chunk_history_pkey PRIMARY KEY (tenant_id, chunk_id)
 );
 -- None begins with tenant_id, for the reason given in documents.
@@ -30,3 +33,4 @@ COMMENT ON COLUMN sift.chunk_history.current_from IS 'From when on the version w
 COMMENT ON COLUMN sift.chunk_history.current_to IS 'When it ceased to be.';
 REVOKE ALL ON TABLE sift.chunk_history FROM PUBLIC;
 ALTER TABLE sift.chunk_history ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.chunk_history ALTER COLUMN tenant_id SET STATISTICS 0;

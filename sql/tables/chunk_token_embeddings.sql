@@ -16,3 +16,4 @@ ALTER TABLE sift.chunk_token_embeddings ALTER COLUMN embeddings SET STORAGE EXTE
 COMMENT ON TABLE sift.chunk_token_embeddings IS 'One vector per token of a chunk, for late interaction; per model.';
 REVOKE ALL ON TABLE sift.chunk_token_embeddings FROM PUBLIC;
 ALTER TABLE sift.chunk_token_embeddings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.chunk_token_embeddings ALTER COLUMN tenant_id SET STATISTICS 0;

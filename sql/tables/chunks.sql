@@ -6,6 +6,8 @@ CREATE TABLE sift.chunks (
     access_list_id bigint NOT NULL,
     ordinal        integer NOT NULL,
     doc_length     integer NOT NULL,
+    title_tokens   integer NOT NULL DEFAULT 0,
+    overlap_tokens integer NOT NULL DEFAULT 0,
     page           integer,
     char_start     integer NOT NULL,
     char_end       integer NOT NULL,
@@ -14,12 +16,15 @@ CREATE TABLE sift.chunks (
     text_hash      bytea NOT NULL,
     body           text NOT NULL,
     tokens         text NOT NULL COLLATE "C",
+    unranked_tokens text COLLATE "C",
     CONSTRAINT chunks_pkey PRIMARY KEY (tenant_id, chunk_id) INCLUDE (access_list_id, document_id),
     CONSTRAINT chunks_ordinal_key UNIQUE (tenant_id, document_id, ordinal),
     CONSTRAINT chunks_document_id_fkey FOREIGN KEY (tenant_id, document_id)
         REFERENCES sift.documents (tenant_id, document_id) ON DELETE CASCADE,
     CONSTRAINT chunks_kind_check CHECK (kind IN ('text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim')),
-    CONSTRAINT chunks_char_span_check CHECK (char_start >= 0 AND char_end >= char_start)
+    CONSTRAINT chunks_char_span_check CHECK (char_start >= 0 AND char_end >= char_start),
+    CONSTRAINT chunks_field_tokens_check CHECK (title_tokens >= 0 AND overlap_tokens >= 0),
+    CONSTRAINT chunks_unranked_tokens_check CHECK (unranked_tokens IS NULL OR (tokens = '' AND doc_length = 0))
 );
 -- Neither begins with tenant_id, for the reason given in documents.
 CREATE INDEX chunks_access_list_id_idx ON sift.chunks (access_list_id, tenant_id, chunk_id);
@@ -27,9 +32,13 @@ CREATE INDEX chunks_text_hash_idx ON sift.chunks (text_hash, tenant_id);
 COMMENT ON TABLE sift.chunks IS 'The retrieval unit: a verbatim piece of a document''s text, and the tokens the analyzer made of it.';
 COMMENT ON COLUMN sift.chunks.access_list_id IS 'That of the document, kept here so that permission is one probe of this index.';
 COMMENT ON COLUMN sift.chunks.doc_length IS 'Number of tokens, repeats included; 0 is not counted in the corpus statistics.';
+COMMENT ON COLUMN sift.chunks.title_tokens IS 'How many tokens at the head are those of the document''s title; they stand in the first chunk that is ranked.';
+COMMENT ON COLUMN sift.chunks.overlap_tokens IS 'How many tokens after those of the title repeat the end of the chunk before: the document unit does not count them again.';
 COMMENT ON COLUMN sift.chunks.char_start IS 'First character of body in the document''s text, counted from 0.';
 COMMENT ON COLUMN sift.chunks.char_end IS 'One past the last character of body in the document''s text.';
 COMMENT ON COLUMN sift.chunks.text_hash IS 'sha256 of body: equal bodies collapse in a result.';
 COMMENT ON COLUMN sift.chunks.tokens IS 'Tokens in order, joined by one space: what the postings are made of, and unmade when the chunk goes.';
+COMMENT ON COLUMN sift.chunks.unranked_tokens IS 'NULL in a chunk that is ranked. In one that is not, its tokens, which count in the document unit alone; empty in references, which count nowhere.';
 REVOKE ALL ON TABLE sift.chunks FROM PUBLIC;
 ALTER TABLE sift.chunks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.chunks ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -11,3 +11,4 @@ COMMENT ON COLUMN sift.corpus_totals.chunks IS 'Chunks with at least one term ga
 COMMENT ON COLUMN sift.corpus_totals.total_length IS 'Tokens gained or lost, likewise.';
 REVOKE ALL ON TABLE sift.corpus_totals FROM PUBLIC;
 ALTER TABLE sift.corpus_totals ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.corpus_totals ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -20,3 +20,4 @@ COMMENT ON COLUMN sift.document_clusters.similarity IS 'To the representative; 1
 COMMENT ON COLUMN sift.document_clusters.relation IS 'To the representative: copy, revision or syndicated (sift._relation); NULL of the representative itself.';
 REVOKE ALL ON TABLE sift.document_clusters FROM PUBLIC;
 ALTER TABLE sift.document_clusters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.document_clusters ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -10,3 +10,4 @@ CREATE TABLE sift.embedding_stats (
 COMMENT ON TABLE sift.embedding_stats IS 'Vectors per model and access list: the sum of vectors over the rows.';
 REVOKE ALL ON TABLE sift.embedding_stats FROM PUBLIC;
 ALTER TABLE sift.embedding_stats ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.embedding_stats ALTER COLUMN tenant_id SET STATISTICS 0;

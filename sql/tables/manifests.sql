@@ -17,3 +17,4 @@ COMMENT ON COLUMN sift.manifests.parent_id IS 'The manifest it follows.';
 COMMENT ON COLUMN sift.manifests.summary IS 'counts, digests, models, settings and versions, as sift.create_manifest returns them.';
 REVOKE ALL ON TABLE sift.manifests FROM PUBLIC;
 ALTER TABLE sift.manifests ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.manifests ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -31,3 +31,4 @@ COMMENT ON COLUMN sift.posting_blocks.min_length_5 IS 'Likewise for a tf of 5 or
 COMMENT ON COLUMN sift.posting_blocks.postings IS '(chunk_id << 23) | (doc_length << 8) | tf, rising.';
 REVOKE ALL ON TABLE sift.posting_blocks FROM PUBLIC;
 ALTER TABLE sift.posting_blocks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.posting_blocks ALTER COLUMN tenant_id SET STATISTICS 0;

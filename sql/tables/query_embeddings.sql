@@ -11,3 +11,4 @@ CREATE TABLE sift.query_embeddings (
 COMMENT ON TABLE sift.query_embeddings IS 'Cache of query vectors by exact text (blanks trimmed at both ends), per tenant and model.';
 REVOKE ALL ON TABLE sift.query_embeddings FROM PUBLIC;
 ALTER TABLE sift.query_embeddings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.query_embeddings ALTER COLUMN tenant_id SET STATISTICS 0;

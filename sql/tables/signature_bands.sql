@@ -8,3 +8,4 @@ CREATE TABLE sift.signature_bands (
 COMMENT ON TABLE sift.signature_bands IS 'Hashes of the bands of documents'' MinHash signatures; documents that share one are compared.';
 REVOKE ALL ON TABLE sift.signature_bands FROM PUBLIC;
 ALTER TABLE sift.signature_bands ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.signature_bands ALTER COLUMN tenant_id SET STATISTICS 0;

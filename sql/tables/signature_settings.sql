@@ -14,3 +14,4 @@ COMMENT ON TABLE sift.signature_settings IS 'Threshold and scheme the near-dupli
 COMMENT ON COLUMN sift.signature_settings.crowded IS 'Whether there may be texts that share a band and were not compared, because many share it.';
 REVOKE ALL ON TABLE sift.signature_settings FROM PUBLIC;
 ALTER TABLE sift.signature_settings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.signature_settings ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -16,3 +16,4 @@ COMMENT ON COLUMN sift.sync_items.content_hash IS 'That of the document when the
 COMMENT ON COLUMN sift.sync_items.mark IS 'By what a change is seen without reading: size and time of a file, version of a record.';
 REVOKE ALL ON TABLE sift.sync_items FROM PUBLIC;
 ALTER TABLE sift.sync_items ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.sync_items ALTER COLUMN tenant_id SET STATISTICS 0;

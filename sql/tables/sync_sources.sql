@@ -33,3 +33,4 @@ COMMENT ON COLUMN sift.sync_sources.finished_at IS 'When a run was complete last
 COMMENT ON COLUMN sift.sync_sources.counts IS 'What that run counted.';
 REVOKE ALL ON TABLE sift.sync_sources FROM PUBLIC;
 ALTER TABLE sift.sync_sources ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.sync_sources ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -16,3 +16,4 @@ COMMENT ON COLUMN sift.term_stats.max_tf IS 'No posting of the term that is a ro
 COMMENT ON COLUMN sift.term_stats.min_doc_length IS 'No posting of the term that is a row lies in a shorter chunk than the minimum over its rows; 2147483647 in rows of a loss.';
 REVOKE ALL ON TABLE sift.term_stats FROM PUBLIC;
 ALTER TABLE sift.term_stats ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.term_stats ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -13,3 +13,4 @@ COMMENT ON TABLE sift.vector_history IS 'Vectors of the chunks of superseded and
 COMMENT ON COLUMN sift.vector_history.text_hash IS 'As in chunk_embeddings.';
 REVOKE ALL ON TABLE sift.vector_history FROM PUBLIC;
 ALTER TABLE sift.vector_history ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.vector_history ALTER COLUMN tenant_id SET STATISTICS 0;

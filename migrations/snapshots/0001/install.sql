@@ -21,6 +21,8 @@
 \ir tables/document_sources.sql
 \ir tables/chunk_entities.sql
 \ir tables/chunk_terms.sql
+\ir tables/unranked_terms.sql
+\ir tables/document_lengths.sql
 \ir tables/unpacked_chunks.sql
 \ir tables/posting_blocks.sql
 \ir tables/packed_chunks.sql
@@ -36,6 +38,7 @@
 \ir tables/signature_settings.sql
 \ir tables/document_signatures.sql
 \ir tables/signature_bands.sql
+\ir tables/signature_anchors.sql
 \ir tables/similar_texts.sql
 \ir tables/document_clusters.sql
 \ir tables/dead_letters.sql
@@ -93,6 +96,8 @@
 \ir internal/_compile_filter.sql
 \ir internal/_write_block.sql
 \ir internal/_add_postings.sql
+\ir internal/_add_document_terms.sql
+\ir internal/_document_term_errors.sql
 \ir internal/_without_chunks.sql
 \ir internal/_lock_blocks.sql
 \ir internal/_lock_postings.sql
@@ -126,6 +131,7 @@
 \ir internal/_relation.sql
 \ir internal/_document_tokens.sql
 \ir internal/_shingles.sql
+\ir internal/_anchor.sql
 \ir internal/_similarities.sql
 \ir internal/_compare_texts.sql
 \ir internal/_remove_signatures.sql
@@ -148,6 +154,10 @@
 \ir internal/_document_source.sql
 \ir internal/_lexical_as_of.sql
 \ir internal/_dense_as_of.sql
+\ir internal/_chunks_at.sql
+\ir internal/_unit_postings.sql
+\ir internal/_lexical_units.sql
+\ir internal/_dense_documents.sql
 \ir internal/_are_weights.sql
 \ir internal/_token_model.sql
 \ir internal/_refuse_token_vectors.sql
@@ -243,6 +253,9 @@
 \ir functions/put_signatures.sql
 \ir functions/cluster_documents.sql
 \ir functions/list_clusters.sql
+\ir internal/_overlaps.sql
+\ir internal/_distinct_sources.sql
+\ir functions/distinct_sources.sql
 \ir internal/_near_duplicates.sql
 \ir functions/near_duplicates.sql
 \ir internal/_shell_word.sql

@@ -8,10 +8,14 @@
 --                    or for a new one what its key's prefix gets (sift.set_access), else the tenant's default
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
---   chunks           array of {body, kind, section [], page, start, end, tokens, embedding [], embedding_hash, entities []}
+--   chunks           array of {body, kind, section [], page, start, end, tokens, title_tokens, overlap_tokens, overlap, embedding [],
+--                    embedding_hash, entities []}
 --   length           characters of the text the spans count in
 -- A chunk's tokens (joined by one space; those of the title in front of the first chunk's, where the tenant indexes titles) may
 -- come from the client, which then names the fingerprint of its analyzer; left out, the database makes them.
+--
+-- Chunks of kind title, section_header and reference, and those under the tenant's min_chunk_tokens, are stored and not ranked: they have no
+-- postings and no vector. The title is then put in front of the first chunk that is ranked.
 --
 -- Writers of the same documents wait for each other in the order of keys, so that two batches cannot deadlock.
 CREATE OR REPLACE FUNCTION sift.put_documents(
@@ -26,6 +30,8 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
+    c_unranked   CONSTANT text[] := ARRAY['title', 'section_header', 'reference'];
+    c_kept       CONSTANT text[] := ARRAY['table', 'figure', 'claim'];  -- however short
     v_run_id     bigint := run_id;
     v_tenant_id  integer := sift._tenant_id(tenant);
     v_tenant     record;
@@ -183,35 +189,74 @@ BEGIN
 
     -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
     WITH inserted AS (
-        INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, page, char_start, char_end, kind,
-                                      section_path, text_hash, body, tokens)
-        SELECT v_tenant_id, x.document_id, x.list, x.ordinal - 1,
-               CASE WHEN x.tokens = '' THEN 0 ELSE 1 + char_length(x.tokens) - char_length(replace(x.tokens, ' ', '')) END,
-               x.page, x.char_start, coalesce(x.char_end, x.char_start + char_length(x.body)), x.kind, x.section_path,
-               sha256(convert_to(x.body, 'UTF8')), x.body, x.tokens
+        INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, title_tokens, overlap_tokens, page, char_start,
+                                      char_end, kind, section_path, text_hash, body, tokens, unranked_tokens)
+        SELECT v_tenant_id, z.document_id, z.list, z.ordinal - 1,
+               CASE WHEN z.ranked THEN z.bare + z.titled ELSE 0 END, z.titled, z.overlap,
+               z.page, z.char_start, coalesce(z.char_end, z.char_start + char_length(z.body)), z.kind, z.section_path,
+               sha256(convert_to(z.body, 'UTF8')), z.body,
+               CASE WHEN z.ranked THEN z.tokens ELSE '' END,
+               CASE WHEN z.kind = 'reference' THEN '' WHEN NOT z.ranked THEN z.tokens END
         FROM (
-            SELECT d.document_id, d.access_list_id AS list,
-                   q.ordinal::integer AS ordinal, q.page, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
-                   coalesce(q.kind, 'text') AS kind, q.body,
-                   coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
-                       CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
-                   coalesce(q.tokens, array_to_string(sift.tokenize(
-                       CASE WHEN q.ordinal = 1 AND v_tenant.index_title = 'first' AND p.doc ->> 'title' <> ''
-                            THEN (p.doc ->> 'title') || E'\n' || q.body ELSE q.body END, v_tenant.analyzer), ' ')) AS tokens
-            FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action FROM jsonb_array_elements(documents) AS d (value)) AS p
-            CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(
-                CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks'
-                     WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
-                     ELSE '[]'::jsonb END)
-                AS (body text, kind text, section jsonb, page integer, start integer, "end" integer, tokens text))
-                WITH ORDINALITY AS q (body, kind, section, page, start, "end", tokens, ordinal)
-            CROSS JOIN LATERAL (
-                SELECT e.document_id, e.access_list_id FROM sift.documents AS e
-                WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
-            WHERE p.action ->> 0 IN ('created', 'replaced')
-            ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal
-            OFFSET 0
-        ) AS x
+            SELECT y.*,
+                   CASE WHEN y.ordinal = y.holder THEN max(y.title) OVER w ELSE 0 END AS titled,
+                   CASE WHEN y.kind = 'reference' THEN 0 WHEN y.repeated THEN y.bare ELSE least(y.repeats, y.bare) END AS overlap,
+                   -- The title stands in front of the first chunk that is ranked; where none is, of the first that is not a reference.
+                   CASE WHEN y.ordinal = y.holder AND y.ordinal = 1 AND NOT y.made THEN y.sent
+                        WHEN y.ordinal = y.holder THEN concat_ws(' ', nullif(max(CASE WHEN y.ordinal > 1 OR y.title = 0 THEN NULL WHEN y.made THEN y.title_text
+                            ELSE array_to_string((string_to_array(y.sent, ' '))[:y.title], ' ') END) OVER w, ''), nullif(y.sent, ''))
+                        WHEN y.ordinal = 1 AND NOT y.made AND y.title > 0 THEN array_to_string((string_to_array(y.sent, ' '))[y.title + 1:], ' ')
+                        ELSE y.sent END AS tokens
+            FROM (
+                SELECT r.*,
+                       coalesce(min(r.ordinal) FILTER (WHERE r.ranked) OVER w, min(r.ordinal) FILTER (WHERE r.kind <> 'reference') OVER w) AS holder
+                FROM (
+                    SELECT b.*,
+                           b.kind <> ALL (c_unranked) AND (b.kind = ANY (c_kept) OR v_tenant.min_chunk_tokens = 1 OR b.bare >= v_tenant.min_chunk_tokens)
+                               AS ranked
+                    FROM (
+                        SELECT t.*, n.title, n.tokens - CASE WHEN t.made THEN 0 ELSE n.title END AS bare
+                        FROM (
+                            SELECT row_number() OVER (ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal) AS position, d.document_id, d.access_list_id AS list,
+                                   q.ordinal::integer AS ordinal, q.page, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
+                                   coalesce(q.kind, 'text') AS kind, q.body, coalesce(q.overlap, false) AS repeated,
+                                   coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens,
+                                   coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
+                                       CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
+                                   q.tokens IS NULL AS made,
+                                   coalesce(q.tokens, CASE WHEN q.kind = 'reference' THEN ''
+                                                           ELSE array_to_string(sift.tokenize(q.body, v_tenant.analyzer), ' ') END) AS sent,
+                                   CASE WHEN q.ordinal = 1 AND q.title_tokens IS NULL AND v_tenant.index_title = 'first' AND p.doc ->> 'title' <> ''
+                                        THEN array_to_string(sift.tokenize(p.doc ->> 'title', v_tenant.analyzer), ' ') ELSE '' END AS title_text
+                            FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action FROM jsonb_array_elements(documents) AS d (value)) AS p
+                            CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(
+                                CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks'
+                                     WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
+                                     ELSE '[]'::jsonb END)
+                                AS (body text, kind text, section jsonb, page integer, start integer, "end" integer, tokens text, overlap boolean,
+                                    overlap_tokens integer, title_tokens integer))
+                                WITH ORDINALITY AS q (body, kind, section, page, start, "end", tokens, overlap, overlap_tokens, title_tokens, ordinal)
+                            CROSS JOIN LATERAL (
+                                SELECT e.document_id, e.access_list_id FROM sift.documents AS e
+                                WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
+                            WHERE p.action ->> 0 IN ('created', 'replaced')
+                            ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal
+                            OFFSET 0
+                        ) AS t
+                        CROSS JOIN LATERAL (
+                            SELECT CASE WHEN t.sent = '' THEN 0 ELSE 1 + char_length(t.sent) - char_length(replace(t.sent, ' ', '')) END AS tokens,
+                                   -- The tokens of the client that says nothing of it begin with those of the title.
+                                   CASE WHEN NOT t.made AND t.title_tokens IS NOT NULL THEN t.title_tokens
+                                        WHEN t.title_text = '' OR (NOT t.made AND t.sent <> t.title_text AND NOT starts_with(t.sent, t.title_text || ' ')) THEN 0
+                                        ELSE 1 + char_length(t.title_text) - char_length(replace(t.title_text, ' ', '')) END AS title
+                            OFFSET 0) AS n
+                    ) AS b
+                ) AS r
+                WINDOW w AS (PARTITION BY r.document_id)
+            ) AS y
+            WINDOW w AS (PARTITION BY y.document_id)
+        ) AS z
+        ORDER BY z.position
         RETURNING c.chunk_id
     )
     SELECT array_agg(i.chunk_id ORDER BY i.chunk_id) INTO v_chunk_ids FROM inserted AS i;
@@ -223,6 +268,7 @@ BEGIN
                 HINT = 'Pass fingerprint, or leave the tokens out and the database makes them.';
         END IF;
         PERFORM sift._add_postings(v_tenant_id, v_chunk_ids);
+        PERFORM sift._add_document_terms(v_tenant_id, v_chunk_ids);
         IF v_model_id IS NOT NULL THEN
             SELECT array_agg(e.chunk_id), array_agg(e.embedding), array_agg(e.hash)
             INTO v_embed_ids, v_embeddings, v_hashes
@@ -236,6 +282,7 @@ BEGIN
                 CROSS JOIN LATERAL (
                     SELECT s.chunk_id, s.text_hash FROM sift.chunks AS s
                     WHERE s.tenant_id = v_tenant_id AND s.document_id = (p.action ->> 1)::bigint AND s.ordinal = q.ordinal - 1
+                      AND s.unranked_tokens IS NULL
                     OFFSET 0) AS c
                 WHERE p.action ->> 0 IN ('created', 'replaced') AND jsonb_typeof(q.value -> 'embedding') = 'array'
             ) AS e;
@@ -304,7 +351,9 @@ Members of a chunk:
 - page: number from 1
 - start, end: numbers from 0, first character and one past the last in the text of the document
 - tokens: string, tokens joined by one blank each, made by a client of the same analyzer (fingerprint is required then); left out: the database makes them
-- embedding: array of numbers, made by the model the call names
+- title_tokens: how many tokens at the head of the first chunk are those of the title; left out: as many as the title has, where they stand there
+- overlap_tokens: number of the tokens, after those of the title, that repeat the end of the chunk before; or overlap: true, all of them do. Search in the document unit counts them once
+- embedding: array of numbers, made by the model the call names; that of a chunk that is not ranked is not stored
 - embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
 - entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity
 

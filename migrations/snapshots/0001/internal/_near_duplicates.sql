@@ -14,24 +14,34 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 AS $$
 #variable_conflict use_column
 DECLARE
+    -- Anchors of a text.
+    v_number    CONSTANT integer := 8;
+    -- Of chunks that have words of the anchors, so many are looked at.
+    v_deepest   CONSTANT integer := 200;
     v_tenant_id integer := sift._enter(tenant, caller, proof);
     v_lists     bigint[] := sift._visible_lists(v_tenant_id, principals, caller);
     v_document  record;
     v_settings  record;
     v_others    bigint[] := '{}';
+    v_tokens    text[];
+    v_anchors   text[];
+    v_terms     text[];
+    v_tenant    record;
+    v_chunks    bigint[];
+    v_wholes    bigint[] := '{}';
+    v_parts     bigint[] := '{}';
 BEGIN
-    SELECT d.document_id, d.key, d.title, d.source_uri, g.text_id, g.shingles, g.bands INTO v_document
+    SELECT d.document_id, d.key, d.title, d.source_uri, g.text_id, g.shingles, g.bands, g.anchors INTO v_document
     FROM sift.documents AS d
     CROSS JOIN LATERAL (
-        SELECT s.text_id, s.shingles, s.bands FROM sift.document_signatures AS s
+        SELECT s.text_id, s.shingles, s.bands, s.anchors FROM sift.document_signatures AS s
         WHERE s.tenant_id = v_tenant_id AND s.document_id = d.document_id OFFSET 0) AS g
     WHERE d.tenant_id = v_tenant_id AND d.key = _near_duplicates.key AND d.access_list_id = ANY (v_lists);
     IF v_document.document_id IS NULL THEN
         RETURN;
     END IF;
-    SELECT s.threshold, s.first_text_id INTO v_settings
-    FROM sift.signature_settings AS s WHERE s.tenant_id = v_tenant_id AND s.crowded;
-    IF FOUND THEN
+    SELECT s.threshold, s.first_text_id, s.crowded INTO v_settings FROM sift.signature_settings AS s WHERE s.tenant_id = v_tenant_id;
+    IF v_settings.crowded THEN
         -- Where many share a band, not every pair was compared: those of visible documents are now.
         v_others := ARRAY(
             SELECT DISTINCT g.text_id
@@ -53,26 +63,96 @@ BEGIN
               AND least(g.shingles, v_document.shingles)::double precision
                   >= v_settings.threshold * greatest(g.shingles, v_document.shingles)::double precision);
     END IF;
+    -- What stands whole in another is no near-duplicate of it, and shares no band with it as a rule. Its anchors do stand there: what
+    -- contains this text is found by the words of these, what is contained in it by theirs. Counted is then again by the two texts alone.
+    IF cardinality(v_document.anchors) > 0 THEN
+        v_tokens := sift._document_tokens(v_tenant_id, v_document.document_id);
+        v_anchors := ARRAY(SELECT s.shingle FROM sift._shingles(v_tokens) AS s (shingle) ORDER BY sift._anchor(s.shingle) LIMIT v_number);
+        v_terms := ARRAY(SELECT DISTINCT w.term COLLATE "C" FROM unnest(v_anchors) AS u (shingle)
+                         CROSS JOIN LATERAL unnest(string_to_array(u.shingle, ' ')) AS w (term) ORDER BY 1);
+        SELECT t.k1, t.b, t.statistics INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
+        IF v_tenant.statistics = 'visible' THEN
+            v_chunks := ARRAY(SELECT l.chunk_id FROM sift._lexical_visible(
+                v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b, NULL) AS l);
+        ELSE
+            v_chunks := ARRAY(SELECT l.chunk_id FROM sift._lexical_leg(
+                v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b) AS l);
+        END IF;
+        v_wholes := ARRAY(
+            SELECT n.document_id
+            FROM (
+                SELECT c.document_id, ' ' || array_to_string(sift._document_tokens(v_tenant_id, c.document_id), ' ') || ' ' AS words
+                FROM (
+                    SELECT DISTINCT s.document_id
+                    FROM unnest(v_chunks) AS u (chunk_id)
+                    CROSS JOIN LATERAL (
+                        SELECT h.document_id FROM sift.chunks AS h
+                        WHERE h.tenant_id = v_tenant_id AND h.chunk_id = u.chunk_id OFFSET 0) AS s
+                ) AS c
+                CROSS JOIN LATERAL (
+                    SELECT s.text_id, s.shingles FROM sift.document_signatures AS s
+                    WHERE s.tenant_id = v_tenant_id AND s.document_id = c.document_id OFFSET 0) AS g
+                WHERE g.text_id <> v_document.text_id AND g.shingles >= v_document.shingles
+                OFFSET 0
+            ) AS n
+            WHERE (SELECT count(*) FROM unnest(v_anchors) AS u (shingle) WHERE strpos(n.words, ' ' || u.shingle || ' ') > 0)
+                  >= least(2, cardinality(v_anchors)));
+        v_parts := ARRAY(
+            SELECT c.document_id
+            FROM (
+                SELECT a.document_id
+                FROM (SELECT DISTINCT sift._anchor(s.shingle) AS anchor FROM sift._shingles(v_tokens) AS s (shingle)) AS h
+                CROSS JOIN LATERAL (
+                    SELECT x.document_id FROM sift.signature_anchors AS x
+                    WHERE x.tenant_id = v_tenant_id AND x.anchor = h.anchor OFFSET 0) AS a
+                GROUP BY a.document_id
+                HAVING count(*) >= 2
+            ) AS c
+            CROSS JOIN LATERAL (
+                SELECT s.text_id, s.shingles FROM sift.document_signatures AS s
+                WHERE s.tenant_id = v_tenant_id AND s.document_id = c.document_id OFFSET 0) AS g
+            CROSS JOIN LATERAL (
+                SELECT d.access_list_id FROM sift.documents AS d
+                WHERE d.tenant_id = v_tenant_id AND d.document_id = c.document_id OFFSET 0) AS d
+            WHERE d.access_list_id = ANY (v_lists) AND g.text_id <> v_document.text_id AND g.shingles < v_document.shingles);
+    END IF;
     RETURN QUERY
+    WITH resembling AS MATERIALIZED (
+        SELECT g.document_id, t.text_id = v_document.text_id AS same, t.similarity
+        FROM (SELECT v_document.text_id AS text_id, 1::double precision AS similarity
+              UNION ALL
+              SELECT s.other_id, s.similarity FROM sift.similar_texts AS s
+              WHERE s.tenant_id = v_tenant_id AND s.text_id = v_document.text_id AND s.similarity IS NOT NULL
+              UNION ALL
+              SELECT m.other_id, m.similarity
+              FROM sift._similarities(v_tenant_id, array_fill(v_document.text_id, ARRAY[cardinality(v_others)]), v_others) AS m
+              WHERE m.similarity >= v_settings.threshold) AS t
+        CROSS JOIN LATERAL (
+            SELECT s.document_id FROM sift.document_signatures AS s
+            WHERE s.tenant_id = v_tenant_id AND s.text_id = t.text_id OFFSET 0) AS g
+    ),
+    containing AS MATERIALIZED (
+        SELECT o.second_id AS document_id, o.first_size <= o.second_size AS whole,
+               o.common::double precision / least(o.first_size, o.second_size)::double precision AS share,
+               o.common::double precision / (o.first_size + o.second_size - o.common)::double precision AS similarity
+        FROM sift._overlaps(v_tenant_id, array_fill(v_document.document_id, ARRAY[cardinality(v_wholes || v_parts)]), v_wholes || v_parts) AS o
+        WHERE NOT EXISTS (SELECT FROM resembling AS r WHERE r.document_id = o.second_id)
+    )
     SELECT o.key, o.title, o.source_uri, o.observed_at, o.version,
-           sift._relation(t.text_id = v_document.text_id, v_document.key, v_document.source_uri, v_document.title, o.key, o.source_uri, o.title),
-           t.similarity
-    FROM (SELECT v_document.text_id AS text_id, 1::double precision AS similarity
+           coalesce(n.relation, sift._relation(n.same, v_document.key, v_document.source_uri, v_document.title, o.key, o.source_uri, o.title)),
+           n.similarity
+    FROM (SELECT r.document_id, r.same, NULL::text AS relation, r.similarity FROM resembling AS r
           UNION ALL
-          SELECT s.other_id, s.similarity FROM sift.similar_texts AS s
-          WHERE s.tenant_id = v_tenant_id AND s.text_id = v_document.text_id AND s.similarity IS NOT NULL
-          UNION ALL
-          SELECT m.other_id, m.similarity
-          FROM sift._similarities(v_tenant_id, array_fill(v_document.text_id, ARRAY[cardinality(v_others)]), v_others) AS m
-          WHERE m.similarity >= v_settings.threshold) AS t
-    CROSS JOIN LATERAL (
-        SELECT s.document_id FROM sift.document_signatures AS s
-        WHERE s.tenant_id = v_tenant_id AND s.text_id = t.text_id OFFSET 0) AS g
+          SELECT c.document_id, false, CASE WHEN c.similarity >= v_settings.threshold THEN NULL WHEN c.whole THEN 'contains' ELSE 'contained' END,
+                 CASE WHEN c.similarity >= v_settings.threshold THEN c.similarity ELSE c.share END
+          FROM containing AS c
+          -- Two texts of one size that are just near-duplicates have so much of each in common.
+          WHERE c.share >= 2::double precision * v_settings.threshold / (1::double precision + v_settings.threshold)) AS n
     CROSS JOIN LATERAL (
         SELECT e.* FROM sift.documents AS e
-        WHERE e.tenant_id = v_tenant_id AND e.document_id = g.document_id OFFSET 0) AS o
+        WHERE e.tenant_id = v_tenant_id AND e.document_id = n.document_id OFFSET 0) AS o
     WHERE o.document_id <> v_document.document_id AND o.access_list_id = ANY (v_lists)
-    ORDER BY t.similarity DESC, o.key COLLATE "C";
+    ORDER BY n.similarity DESC, o.key COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION sift._near_duplicates(oid, bytea, text, text, text[]) IS 'The body of sift.near_duplicates, for a caller who proves its role.';

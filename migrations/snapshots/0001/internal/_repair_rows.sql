@@ -8,12 +8,40 @@ DECLARE
     v_tenant_id integer := tenant_id;
     v_rows      bigint;
     v_ids       bigint[];
+    v_documents bigint[];
 BEGIN
     UPDATE sift.chunks AS c SET doc_length = coalesce(cardinality(string_to_array(c.tokens, ' ')), 0)
     WHERE c.tenant_id = v_tenant_id AND c.doc_length <> coalesce(cardinality(string_to_array(c.tokens, ' ')), 0);
     GET DIAGNOSTICS v_rows = ROW_COUNT;
     IF v_rows > 0 THEN
         RETURN QUERY SELECT 'chunks'::text, format('%s chunks have the number of their tokens as length again', v_rows);
+    END IF;
+
+    SELECT array_agg(e.chunk_id) FILTER (WHERE e.chunk_id IS NOT NULL), array_agg(e.document_id) FILTER (WHERE e.document_id IS NOT NULL)
+    INTO v_ids, v_documents
+    FROM sift._document_term_errors(v_tenant_id) AS e;
+    IF v_ids IS NOT NULL OR v_documents IS NOT NULL THEN
+        -- The documents are written anew as a whole; locked, so that nobody replaces them meanwhile.
+        v_documents := ARRAY(
+            SELECT d.document_id
+            FROM sift.documents AS d
+            WHERE d.tenant_id = v_tenant_id
+              AND d.document_id IN (SELECT c.document_id FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.chunk_id = ANY (v_ids)
+                                    UNION ALL SELECT u.id FROM unnest(v_documents) AS u (id))
+            ORDER BY d.key COLLATE "C"
+            FOR NO KEY UPDATE);
+        DELETE FROM sift.unranked_terms AS w
+        WHERE w.tenant_id = v_tenant_id
+          AND (w.chunk_id IN (SELECT c.chunk_id FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = ANY (v_documents))
+               OR NOT EXISTS (SELECT FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.chunk_id = w.chunk_id));
+        DELETE FROM sift.document_lengths AS l
+        WHERE l.tenant_id = v_tenant_id
+          AND (l.document_id = ANY (v_documents)
+               OR NOT EXISTS (SELECT FROM sift.documents AS d WHERE d.tenant_id = v_tenant_id AND d.document_id = l.document_id));
+        PERFORM sift._add_document_terms(v_tenant_id, ARRAY(
+            SELECT c.chunk_id FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.document_id = ANY (v_documents)));
+        RETURN QUERY SELECT 'unranked_terms'::text,
+            format('lengths and terms outside postings of %s documents are what their tokens make', cardinality(v_documents));
     END IF;
 
     -- A chunk in a block and among the rows is left to the block.

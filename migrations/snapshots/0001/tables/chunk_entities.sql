@@ -11,3 +11,4 @@ CREATE INDEX chunk_entities_chunk_id_idx ON sift.chunk_entities (tenant_id, chun
 COMMENT ON TABLE sift.chunk_entities IS 'Mentions of entities, supplied with the chunk.';
 REVOKE ALL ON TABLE sift.chunk_entities FROM PUBLIC;
 ALTER TABLE sift.chunk_entities ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.chunk_entities ALTER COLUMN tenant_id SET STATISTICS 0;

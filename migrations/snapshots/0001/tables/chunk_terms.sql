@@ -13,3 +13,4 @@ COMMENT ON COLUMN sift.chunk_terms.tf IS 'How often the term occurs in the chunk
 COMMENT ON COLUMN sift.chunk_terms.doc_length IS 'The chunk''s number of tokens.';
 REVOKE ALL ON TABLE sift.chunk_terms FROM PUBLIC;
 ALTER TABLE sift.chunk_terms ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.chunk_terms ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -12,3 +12,4 @@ COMMENT ON COLUMN sift.corpus_stats.chunks IS 'Chunks with at least one term gai
 COMMENT ON COLUMN sift.corpus_stats.total_length IS 'Tokens gained or lost, likewise.';
 REVOKE ALL ON TABLE sift.corpus_stats FROM PUBLIC;
 ALTER TABLE sift.corpus_stats ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.corpus_stats ALTER COLUMN tenant_id SET STATISTICS 0;

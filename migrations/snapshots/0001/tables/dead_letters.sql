@@ -27,3 +27,4 @@ COMMENT ON COLUMN sift.dead_letters.created_at IS 'When it failed first.';
 COMMENT ON COLUMN sift.dead_letters.failed_at IS 'When it failed last.';
 REVOKE ALL ON TABLE sift.dead_letters FROM PUBLIC;
 ALTER TABLE sift.dead_letters ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.dead_letters ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -6,6 +6,7 @@ CREATE TABLE sift.document_signatures (
     shingles    integer NOT NULL,
     token_hash  bytea,
     bands       bigint[] NOT NULL,
+    anchors     bigint[] NOT NULL,
     CONSTRAINT document_signatures_pkey PRIMARY KEY (tenant_id, document_id) INCLUDE (text_id),
     CONSTRAINT document_signatures_document_id_fkey FOREIGN KEY (tenant_id, document_id)
         REFERENCES sift.documents (tenant_id, document_id)
@@ -18,5 +19,7 @@ COMMENT ON COLUMN sift.document_signatures.text_id IS 'Number of the text: the s
 COMMENT ON COLUMN sift.document_signatures.shingles IS 'Number of distinct shingles.';
 COMMENT ON COLUMN sift.document_signatures.token_hash IS 'sha256 of the tokens in their order; NULL where there is no token.';
 COMMENT ON COLUMN sift.document_signatures.bands IS 'Its rows in signature_bands; none for a text that is too short to be anything but a copy.';
+COMMENT ON COLUMN sift.document_signatures.anchors IS 'Its rows in signature_anchors; none for a text that is too short to be anything but a copy.';
 REVOKE ALL ON TABLE sift.document_signatures FROM PUBLIC;
 ALTER TABLE sift.document_signatures ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.document_signatures ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -16,3 +16,4 @@ COMMENT ON COLUMN sift.document_sources.compression IS 'none, or zlib (RFC 1950)
 COMMENT ON COLUMN sift.document_sources.length IS 'Bytes before compression.';
 REVOKE ALL ON TABLE sift.document_sources FROM PUBLIC;
 ALTER TABLE sift.document_sources ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.document_sources ALTER COLUMN tenant_id SET STATISTICS 0;

@@ -16,3 +16,4 @@ COMMENT ON COLUMN sift.packed_chunks.chunks IS 'Number of chunk_ids.';
 COMMENT ON COLUMN sift.packed_chunks.chunk_ids IS 'The chunks, rising; some may have been replaced since.';
 REVOKE ALL ON TABLE sift.packed_chunks FROM PUBLIC;
 ALTER TABLE sift.packed_chunks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.packed_chunks ALTER COLUMN tenant_id SET STATISTICS 0;

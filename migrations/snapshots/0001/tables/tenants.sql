@@ -23,6 +23,9 @@ CREATE TABLE sift.tenants (
     remote_classifications text[],
     remote_retained        boolean NOT NULL DEFAULT true,
     statistics             text NOT NULL DEFAULT 'tenant',
+    min_chunk_tokens       integer NOT NULL DEFAULT 1,
+    title_weight           double precision NOT NULL DEFAULT 1::double precision,
+    abstract_weight        double precision NOT NULL DEFAULT 1::double precision,
     created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
     CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT tenants_name_key UNIQUE (name),
@@ -34,13 +37,16 @@ CREATE TABLE sift.tenants (
     CONSTRAINT tenants_dense_weight_check CHECK (dense_weight >= 0::double precision AND dense_weight < 'Infinity'::double precision),
     CONSTRAINT tenants_depth_check CHECK (depth BETWEEN 1 AND 10000),
     CONSTRAINT tenants_index_title_check CHECK (index_title IN ('first', 'none')),
-    CONSTRAINT tenants_statistics_check CHECK (statistics IN ('tenant', 'visible'))
+    CONSTRAINT tenants_statistics_check CHECK (statistics IN ('tenant', 'visible')),
+    CONSTRAINT tenants_min_chunk_tokens_check CHECK (min_chunk_tokens BETWEEN 1 AND 10000),
+    CONSTRAINT tenants_title_weight_check CHECK (title_weight >= 0::double precision AND title_weight < 'Infinity'::double precision),
+    CONSTRAINT tenants_abstract_weight_check CHECK (abstract_weight >= 0::double precision AND abstract_weight < 'Infinity'::double precision)
 );
 COMMENT ON TABLE sift.tenants IS 'The unit of isolation and of corpus statistics, with its analyzer and ranking defaults.';
 COMMENT ON COLUMN sift.tenants.analyzer_fingerprint IS 'Identifies the exact analyzer the postings were made with; a client with another is refused.';
 COMMENT ON COLUMN sift.tenants.lexical_weight IS 'Weight of the lexical leg in fusion; NULL takes the default of the embedding model.';
 COMMENT ON COLUMN sift.tenants.dense_weight IS 'Weight of the dense leg in fusion; NULL takes the default of the embedding model.';
-COMMENT ON COLUMN sift.tenants.index_title IS 'first: the title is indexed with the first chunk; none: it is not indexed.';
+COMMENT ON COLUMN sift.tenants.index_title IS 'first: the title is indexed with the first chunk that is ranked; none: it is not indexed.';
 COMMENT ON COLUMN sift.tenants.default_access_list_id IS 'Access list of documents ingested without one; 0 is the list nobody is on.';
 COMMENT ON COLUMN sift.tenants.model_id IS 'The active embedding model; NULL until one is used.';
 COMMENT ON COLUMN sift.tenants.token_model_id IS 'The model of late interaction that searches take; NULL until there are token vectors of one.';
@@ -49,5 +55,8 @@ COMMENT ON COLUMN sift.tenants.history_since IS 'Since when history is complete:
 COMMENT ON COLUMN sift.tenants.remote_classifications IS 'Classifications of documents whose text may be sent to a remote embedder; NULL allows all, and a document without a classification is allowed only then.';
 COMMENT ON COLUMN sift.tenants.remote_retained IS 'Whether the text of documents with a retain_until may be sent to a remote embedder.';
 COMMENT ON COLUMN sift.tenants.statistics IS 'Whose N, df and avgdl score a search: tenant, or visible: those of the chunks that the caller may see.';
+COMMENT ON COLUMN sift.tenants.min_chunk_tokens IS 'Chunks with fewer tokens, those of the title not counted, are not ranked, tables, figures and claims excepted; 1: there is no such limit.';
+COMMENT ON COLUMN sift.tenants.title_weight IS 'What an occurrence of a term in the title counts as; 1 is like any other.';
+COMMENT ON COLUMN sift.tenants.abstract_weight IS 'What an occurrence of a term in a chunk of kind abstract counts as; 1 is like any other.';
 REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
 ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;

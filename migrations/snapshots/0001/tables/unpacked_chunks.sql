@@ -10,3 +10,4 @@ COMMENT ON TABLE sift.unpacked_chunks IS 'The chunks whose postings are rows of 
 COMMENT ON COLUMN sift.unpacked_chunks.oversize IS 'The chunk does not fit the packed form (see posting_blocks) and stays as rows.';
 REVOKE ALL ON TABLE sift.unpacked_chunks FROM PUBLIC;
 ALTER TABLE sift.unpacked_chunks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sift.unpacked_chunks ALTER COLUMN tenant_id SET STATISTICS 0;
