@@ -42,6 +42,7 @@ BEGIN
     DELETE FROM sift.manifests AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.ingest_runs AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.role_principals AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.acronyms AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.principal_groups AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.access_rules AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.access_lists AS x WHERE x.tenant_id = v_tenant_id;

@@ -27,7 +27,15 @@ CREATE OR REPLACE FUNCTION sift.search(
     mmr             double precision DEFAULT NULL,
     token_budget    integer DEFAULT NULL,
     query_token_embeddings real[] DEFAULT NULL,
-    token_model     text DEFAULT NULL
+    token_model     text DEFAULT NULL,
+    plain           boolean DEFAULT false,
+    strip_questions boolean DEFAULT NULL,
+    expand          boolean DEFAULT NULL,
+    unit            text DEFAULT 'chunk',
+    k1              double precision DEFAULT NULL,
+    b               double precision DEFAULT NULL,
+    title_weight    double precision DEFAULT NULL,
+    abstract_weight double precision DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -70,11 +78,19 @@ BEGIN
         mmr => search.mmr,
         token_budget => search.token_budget,
         query_token_embeddings => search.query_token_embeddings,
-        token_model => search.token_model) AS s
+        token_model => search.token_model,
+        plain => search.plain,
+        strip_questions => search.strip_questions,
+        expand => search.expand,
+        unit => search.unit,
+        k1 => search.k1,
+        b => search.b,
+        title_weight => search.title_weight,
+        abstract_weight => search.abstract_weight) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) IS
+COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) IS
     'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[]. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. collapse_clusters: documents that are near-duplicates count once, as far as sift.cluster_documents and the signatures before it know them; the hits that give way are counted in duplicates. per_document: at most so many hits of one document, the next best of others moving up; 3 unless another number is given, NULL is no cap. mmr, between 0 and 1: each next hit is the best by mmr times its relevance less 1 - mmr times its likeness to one before it. token_budget: how many tokens all texts have together at most, one for every four bytes; a text that does not fit is passed over. query_token_embeddings: one vector for each token of the query, by which the candidates of both legs are reranked by late interaction (token_model, or the tenant''s); rerank_score and former_rank tell what it did. may_be_sent: whether the tenant''s options let the text be sent to another machine. min_score and max_distance: floors of the legs before fusion. depth: how many ranks of each leg are fused; left out, as many as k rows take; given, a hard limit, so that with per_document or collapse there may be fewer than k rows.';
-REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -7,12 +7,14 @@
 --   remote_classifications  classifications whose documents may be sent to a remote embedder; null: all documents may
 --   remote_retained         whether documents with a retain_until may be sent to one
 --   statistics              whose N, df and avgdl score a search: "tenant", or "visible", those of the chunks the caller may see, slower
+--   strip_questions         whether questions are searched for without their interrogatives and auxiliaries
+--   expand                  whether the words that an acronym stands for are searched for too (sift.set_acronyms)
 CREATE OR REPLACE FUNCTION sift.set_tenant(tenant text, options jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
-    v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained', 'statistics'];
+    v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained', 'statistics', 'strip_questions', 'expand'];
     v_option    record;
 BEGIN
     IF options IS NULL OR jsonb_typeof(options) <> 'object' THEN
@@ -50,13 +52,15 @@ BEGIN
             END IF;
             UPDATE sift.tenants AS t
             SET keep_history = CASE WHEN v_option.name = 'keep_history' THEN v_option.value::boolean ELSE t.keep_history END,
-                remote_retained = CASE WHEN v_option.name = 'remote_retained' THEN v_option.value::boolean ELSE t.remote_retained END
+                remote_retained = CASE WHEN v_option.name = 'remote_retained' THEN v_option.value::boolean ELSE t.remote_retained END,
+                strip_questions = CASE WHEN v_option.name = 'strip_questions' THEN v_option.value::boolean ELSE t.strip_questions END,
+                expand = CASE WHEN v_option.name = 'expand' THEN v_option.value::boolean ELSE t.expand END
             WHERE t.tenant_id = v_tenant_id;
         END IF;
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION sift.set_tenant(text, jsonb) IS
-    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics.';
+    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics, strip_questions, expand.';
 REVOKE ALL ON FUNCTION sift.set_tenant(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.set_tenant(text, jsonb) TO sift_owner, sift_writer;

@@ -11,7 +11,15 @@ CREATE OR REPLACE FUNCTION sift.lexical_search(
     collapse     boolean DEFAULT false,
     min_score    double precision DEFAULT NULL,
     as_of        timestamptz DEFAULT NULL,
-    skip            integer DEFAULT 0
+    skip            integer DEFAULT 0,
+    plain           boolean DEFAULT false,
+    strip_questions boolean DEFAULT NULL,
+    expand          boolean DEFAULT NULL,
+    unit            text DEFAULT 'chunk',
+    k1              double precision DEFAULT NULL,
+    b               double precision DEFAULT NULL,
+    title_weight    double precision DEFAULT NULL,
+    abstract_weight double precision DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -49,11 +57,19 @@ BEGIN
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
         NULL, NULL, NULL, NULL, lexical_search.per_document, lexical_search.collapse, lexical_search.min_score, NULL, lexical_search.as_of,
-        skip => lexical_search.skip) AS s
+        skip => lexical_search.skip,
+        plain => lexical_search.plain,
+        strip_questions => lexical_search.strip_questions,
+        expand => lexical_search.expand,
+        unit => lexical_search.unit,
+        k1 => lexical_search.k1,
+        b => lexical_search.b,
+        title_weight => lexical_search.title_weight,
+        abstract_weight => lexical_search.abstract_weight) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer) IS
+COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) IS
     'The k best chunks the caller may see by exact BM25; score is the BM25 score. The same columns as sift.search.';
-REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -12,7 +12,8 @@ BEGIN
         SELECT c.relname
         FROM pg_catalog.pg_class AS c
         WHERE c.relnamespace = 'sift'::regnamespace AND c.relkind = 'r'
-          AND c.relname IN ('documents', 'chunks', 'chunk_terms', 'posting_blocks', 'term_stats', 'corpus_stats', 'document_versions')
+          AND c.relname IN ('documents', 'chunks', 'chunk_terms', 'posting_blocks', 'term_stats', 'corpus_stats', 'document_versions',
+                            'chunk_history', 'chunk_entities', 'packed_chunks', 'unranked_terms')
           AND (c.reltuples < 0 OR pg_relation_size(c.oid) > 4 * c.relpages::bigint * current_setting('block_size')::bigint
                OR pg_stat_get_mod_since_analyze(c.oid) > 1000 + 2 * c.reltuples::double precision)
           AND pg_relation_size(c.oid) > 0

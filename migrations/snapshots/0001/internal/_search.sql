@@ -14,6 +14,9 @@
 -- former order; mmr, token_budget and the cap then choose the page (sift._choose). Without any of these the page is cut in the one
 -- statement below.
 --
+-- unit: chunk, or document: each leg ranks documents, and every row is one with the chunk that is shown for it (sift._lexical_units,
+-- sift._dense_documents). k1, b, title_weight, abstract_weight: the tenant's where NULL.
+--
 -- collapse_clusters: of documents that are near-duplicates of each other, the one with the best hit stays (sift._leaders).
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
 CREATE OR REPLACE FUNCTION sift._search(
@@ -40,7 +43,15 @@ CREATE OR REPLACE FUNCTION sift._search(
     mmr             double precision DEFAULT NULL,
     token_budget    integer DEFAULT NULL,
     query_token_embeddings real[] DEFAULT NULL,
-    token_model     text DEFAULT NULL
+    token_model     text DEFAULT NULL,
+    plain           boolean DEFAULT false,
+    strip_questions boolean DEFAULT NULL,
+    expand          boolean DEFAULT NULL,
+    unit            text DEFAULT 'chunk',
+    k1              double precision DEFAULT NULL,
+    b               double precision DEFAULT NULL,
+    title_weight    double precision DEFAULT NULL,
+    abstract_weight double precision DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -81,6 +92,7 @@ DECLARE
     v_skip         integer := coalesce(skip, 0);
     v_lists        bigint[];
     v_terms        text[] := '{}';
+    v_query        record;
     v_vector       real[] := query_embedding;
     v_lexical      boolean;
     v_dense        boolean;
@@ -117,9 +129,16 @@ DECLARE
     v_min_score    double precision := min_score;
     v_max_distance double precision := max_distance;
     v_cap          integer := coalesce(per_document, 2147483647);
-    v_collapse     boolean := coalesce(collapse, false);
+    v_collapse     boolean := coalesce(collapse, false) AND unit IS DISTINCT FROM 'document';  -- documents that share a passage are two
     v_clusters     boolean := coalesce(collapse_clusters, false);
     v_as_of        timestamptz := as_of;
+    v_documents    boolean := unit = 'document';
+    v_k1           double precision;
+    v_b            double precision;
+    v_title_weight    double precision;
+    v_abstract_weight double precision;
+    v_chunk_documents bigint[];
+    v_near_documents  bigint[];
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     v_lists := sift._visible_lists(v_tenant_id, principals, caller);
@@ -156,6 +175,17 @@ BEGIN
             HINT = 'Leave them out for no floor.';
     END IF;
 
+    IF unit IS NULL OR unit NOT IN ('chunk', 'document') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('unit must be chunk or document, not %s', coalesce(to_json(left(unit, 100))::text, 'NULL')),
+            HINT = 'chunk: every row is a passage; document: every row is a document, scored as a whole.';
+    END IF;
+    v_k1 := coalesce(k1, v_tenant.k1);
+    v_b := coalesce(b, v_tenant.b);
+    v_title_weight := coalesce(title_weight, v_tenant.title_weight);
+    v_abstract_weight := coalesce(abstract_weight, v_tenant.abstract_weight);
+    PERFORM sift._check_ranking(v_k1, v_b, v_title_weight, v_abstract_weight);
+
     v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
     SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     v_weights := coalesce(weights, ARRAY[
@@ -167,9 +197,14 @@ BEGIN
             HINT = 'For example weights => ''{1, 0.5}''.';
     END IF;
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
+    SELECT r.* INTO v_query
+    FROM sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
+                          coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound) AS r;
+    v_predicate := v_query.predicate;
+    v_bound := v_query.bound;
 
     IF mode <> 'dense' THEN
-        v_terms := coalesce(sift._query_terms(v_tenant.analyzer, query), '{}'::text[]);
+        v_terms := v_query.terms;
     END IF;
     IF mode <> 'lexical' AND v_vector IS NULL AND query IS NOT NULL AND v_model.model_id IS NOT NULL THEN
         -- What others asked is told by legs, and by what follows here, to those alone who may see something of the tenant.
@@ -178,7 +213,10 @@ BEGIN
         END IF;
         SELECT q.embedding INTO v_vector
         FROM sift.query_embeddings AS q
-        WHERE q.tenant_id = v_tenant_id AND q.model_id = v_model.model_id AND q.query = btrim(_search.query, E' \t\r\n');
+        WHERE q.tenant_id = v_tenant_id AND q.model_id = v_model.model_id
+          AND q.query IN (btrim(v_query.plain_text, E' \t\r\n'), btrim(_search.query, E' \t\r\n'))
+        ORDER BY q.query = btrim(v_query.plain_text, E' \t\r\n') DESC
+        LIMIT 1;
     END IF;
     IF v_vector IS NOT NULL THEN
         IF v_model.model_id IS NULL THEN
@@ -196,12 +234,16 @@ BEGIN
     IF NOT v_lexical AND NOT v_dense THEN
         RAISE EXCEPTION USING ERRCODE = 'PS003',
             MESSAGE = CASE
+                WHEN v_query.restricts AND cardinality(v_terms) = 0 AND mode <> 'dense' AND v_vector IS NULL THEN
+                    'nothing to search for: the query only says what to leave out'
                 WHEN mode = 'lexical' THEN 'the query holds no searchable term'
                 WHEN mode = 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
                 WHEN cardinality(v_terms) > 0 THEN 'nothing to search for: the weight of the lexical leg is 0, and there is no query vector'
                 WHEN v_vector IS NOT NULL THEN 'nothing to search for: the query holds no searchable term, and the weight of the dense leg is 0'
                 ELSE 'nothing to search for: the query holds no searchable term, and there is no query vector' END,
-            HINT = 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.';
+            HINT = CASE WHEN v_query.restricts AND cardinality(v_terms) = 0 AND mode <> 'dense' AND v_vector IS NULL
+                THEN 'Name a word to look for as well. A word that begins with - is looked for with plain => true.'
+                ELSE 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.' END;
     END IF;
     IF v_as_of IS NOT NULL AND v_clusters THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'collapse_clusters does not go with as_of',
@@ -250,20 +292,43 @@ BEGIN
         WHEN v_collapse OR v_clusters OR v_cap < v_rows THEN least(2 * v_rows + 10, v_max_depth)
         ELSE v_rows END;
     LOOP
-        IF v_lexical AND v_tenant.statistics = 'visible' THEN
+        IF v_lexical AND (v_documents OR v_title_weight <> 1::double precision OR v_abstract_weight <> 1::double precision) THEN
+            SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position), array_agg(l.document_id ORDER BY l.position)
+            INTO v_chunks, v_scores, v_chunk_documents
+            FROM sift._lexical_units(v_tenant_id, unit, v_terms, v_lists, v_predicate, v_bound, v_depth, v_k1, v_b, v_title_weight,
+                                     v_abstract_weight, v_tenant.statistics, v_as_of)
+                 WITH ORDINALITY AS l (chunk_id, document_id, score, position);
+        ELSIF v_lexical AND v_tenant.statistics = 'visible' THEN
             SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
-            FROM sift._lexical_visible(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b, v_as_of)
+            FROM sift._lexical_visible(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_k1, v_b, v_as_of)
                  WITH ORDINALITY AS l (chunk_id, score, position);
         ELSIF v_lexical AND v_as_of IS NOT NULL THEN
             SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
-            FROM sift._lexical_as_of(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b, v_as_of)
+            FROM sift._lexical_as_of(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_k1, v_b, v_as_of)
                  WITH ORDINALITY AS l (chunk_id, score, position);
         ELSIF v_lexical THEN
             SELECT array_agg(l.chunk_id ORDER BY l.position), array_agg(l.score ORDER BY l.position) INTO v_chunks, v_scores
-            FROM sift._lexical_leg(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_tenant.k1, v_tenant.b)
+            FROM sift._lexical_leg(v_tenant_id, v_terms, v_lists, v_predicate, v_bound, v_depth, v_k1, v_b)
                  WITH ORDINALITY AS l (chunk_id, score, position);
         END IF;
-        IF v_dense AND v_as_of IS NOT NULL THEN
+        IF v_dense AND v_documents THEN
+            SELECT array_agg(n.chunk_id ORDER BY n.position), array_agg(n.distance ORDER BY n.position), max(n.path),
+                   array_agg(n.document_id ORDER BY n.position)
+            INTO v_neighbours, v_distances, v_path, v_near_documents
+            FROM sift._dense_documents(v_tenant_id, v_model.model_id, v_vector, v_lists, v_predicate, v_bound, v_depth, v_as_of)
+                 WITH ORDINALITY AS n (chunk_id, document_id, distance, path, position);
+            -- A document of both legs is one row, with the chunk of the lexical leg where that leg counts.
+            IF v_lexical THEN
+                SELECT array_agg(p.shown ORDER BY p.lexical) FILTER (WHERE p.lexical IS NOT NULL), array_agg(p.shown ORDER BY p.dense) FILTER (WHERE p.dense IS NOT NULL)
+                INTO v_chunks, v_neighbours
+                FROM (SELECT l.position AS lexical, n.position AS dense,
+                             CASE WHEN l.position <= v_reaches[width_bucket(least(l.position, n.position)::integer - 1, v_reaches) + 1]
+                                  THEN l.chunk_id ELSE n.chunk_id END AS shown
+                      FROM unnest(v_chunks, v_chunk_documents) WITH ORDINALITY AS l (chunk_id, document_id, position)
+                      FULL JOIN unnest(v_neighbours, v_near_documents) WITH ORDINALITY AS n (chunk_id, document_id, position)
+                        ON n.document_id = l.document_id) AS p;
+            END IF;
+        ELSIF v_dense AND v_as_of IS NOT NULL THEN
             SELECT array_agg(n.chunk_id ORDER BY n.position), array_agg(n.distance ORDER BY n.position), max(n.path)
             INTO v_neighbours, v_distances, v_path
             FROM sift._dense_as_of(v_tenant_id, v_model.model_id, v_vector, v_lists, v_predicate, v_bound, v_depth, v_as_of)
@@ -436,7 +501,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -26,6 +26,8 @@ CREATE TABLE sift.tenants (
     min_chunk_tokens       integer NOT NULL DEFAULT 1,
     title_weight           double precision NOT NULL DEFAULT 1::double precision,
     abstract_weight        double precision NOT NULL DEFAULT 1::double precision,
+    strip_questions        boolean NOT NULL DEFAULT true,
+    expand                 boolean NOT NULL DEFAULT true,
     created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
     CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT tenants_name_key UNIQUE (name),
@@ -58,5 +60,7 @@ COMMENT ON COLUMN sift.tenants.statistics IS 'Whose N, df and avgdl score a sear
 COMMENT ON COLUMN sift.tenants.min_chunk_tokens IS 'Chunks with fewer tokens, those of the title not counted, are not ranked, tables, figures and claims excepted; 1: there is no such limit.';
 COMMENT ON COLUMN sift.tenants.title_weight IS 'What an occurrence of a term in the title counts as; 1 is like any other.';
 COMMENT ON COLUMN sift.tenants.abstract_weight IS 'What an occurrence of a term in a chunk of kind abstract counts as; 1 is like any other.';
+COMMENT ON COLUMN sift.tenants.strip_questions IS 'Whether questions are searched for without their interrogatives and auxiliaries.';
+COMMENT ON COLUMN sift.tenants.expand IS 'Whether the words that an acronym of the vocabulary stands for are searched for too.';
 REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
 ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;
