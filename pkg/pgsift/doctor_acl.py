@@ -27,7 +27,7 @@ LONGEST = 10_000
 # The functions that take principals; a test compares this with the schema.
 COVERED = frozenset({
     "search", "lexical_search", "dense_search", "list_documents", "chunks_by_entity", "lexical_candidates",
-    "document_at", "document_history", "document_source", "near_duplicates", "check_access",
+    "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources", "check_access",
 })  # fmt: skip
 
 
@@ -589,6 +589,7 @@ class _Probe:
             "document_history": "SELECT x.* FROM sift.document_history(%s, %s, %s::text[]) AS x",
             "document_source": "SELECT x.* FROM sift.document_source(%s, %s, NULL, %s::text[]) AS x",
             "near_duplicates": "SELECT x.other_key FROM sift.near_duplicates(%s, %s, %s::text[]) AS x",
+            "distinct_sources": "SELECT x.* FROM sift.distinct_sources(%s, ARRAY[%s], %s::text[]) AS x",
         }
         if who is not None:
             # Writers are told why a document may not be seen; applications are not.
@@ -603,7 +604,7 @@ class _Probe:
                 self.found(function, who, f"tells of the document {key!r}, which may not be seen")
             if (
                 key in visible
-                and function in ("document_at", "document_history", "check_access")
+                and function in ("document_at", "document_history", "distinct_sources", "check_access")
                 and rows == nothing
             ):
                 self.found(function, who, f"tells nothing of the document {key!r}, which may be seen")

@@ -5,6 +5,9 @@ resemblance and containment of documents, 1997) is cut into bands of ``rows`` va
 similarity *s* share at least one of ``bands`` bands with the probability ``1 - (1 - s**rows)**bands``. Texts
 that share a band are candidates; the database counts their common shingles and decides.
 
+A text that contains another whole shares no band with it as a rule: their similarity is the smaller the longer
+it is. It does have the other's :func:`anchors`, and by these the database finds the two.
+
 The signatures are datasketch's (extra ``dedup``). They are the same in every process and on every platform:
 SHA-1 of the shingle, permutations from a fixed seed. Should a release of the library ever make others, the
 :attr:`Scheme.name` changes with them, and the database asks for all signatures anew.
@@ -28,6 +31,8 @@ MIN_TOKENS = 20
 PERMUTATIONS = 128
 #: How likely two texts just at the threshold are to become candidates, at least.
 RECALL = 0.995
+#: Anchors of a text.
+ANCHORS = 8
 _SEED = 1
 _SAMPLE = ("the", "same", "signature", "in", "every", "process", "and", "on", "every", "platform")
 
@@ -44,6 +49,15 @@ def jaccard(a: Iterable[str], b: Iterable[str]) -> float:
     first, second = set(a), set(b)
     union = len(first | second)
     return len(first & second) / union if union else 0.0
+
+
+def anchors(of: Iterable[str]) -> list[int]:
+    """The :data:`ANCHORS` smallest hashes of shingles: the first eight bytes of the MD5, as a signed number.
+    The database makes the same (``sift._anchor``)."""
+    return sorted(
+        int.from_bytes(hashlib.md5(shingle.encode(), usedforsecurity=False).digest()[:8], "big", signed=True)
+        for shingle in of
+    )[:ANCHORS]
 
 
 def candidate_probability(similarity: float, bands: int, rows: int) -> float:
@@ -70,13 +84,13 @@ class Scheme:
     rows: int
     name: str
 
-    def sign(self, tokens: Sequence[str]) -> tuple[int, list[int]]:
-        """Number of distinct shingles, and the bands as 64-bit integers; no bands of a text that is too
-        short."""
+    def sign(self, tokens: Sequence[str]) -> tuple[int, list[int], list[int]]:
+        """Number of distinct shingles, the bands and the anchors as 64-bit integers; neither of a text that
+        is too short."""
         found = shingles(tokens)
         if len(tokens) < MIN_TOKENS:
-            return len(found), []
-        return len(found), _bands(_signature(found, self.bands * self.rows), self.rows)
+            return len(found), [], []
+        return len(found), _bands(_signature(found, self.bands * self.rows), self.rows), anchors(found)
 
 
 def scheme(threshold: float) -> Scheme:
@@ -89,7 +103,10 @@ def scheme(threshold: float) -> Scheme:
         )
     bands, rows = banding(threshold)
     checksum = hashlib.sha256(_signature(shingles(_SAMPLE), bands * rows)).hexdigest()[:16]
-    name = f"minhash shingle={SHINGLE} min={MIN_TOKENS} bands={bands} rows={rows} sample={checksum}"
+    name = (
+        f"minhash shingle={SHINGLE} min={MIN_TOKENS} bands={bands} rows={rows} sample={checksum} "
+        f"anchors={ANCHORS}"
+    )
     return Scheme(threshold, bands, rows, name)
 
 
@@ -100,13 +117,14 @@ def token_hash(tokens: Sequence[str]) -> str | None:
 
 def signature(document_id: int, version: int, tokens: Sequence[str], made_by: Scheme) -> dict[str, Any]:
     """What ``sift.put_signatures`` takes of one document."""
-    size, bands = made_by.sign(tokens)
+    size, bands, anchored = made_by.sign(tokens)
     return {
         "document_id": document_id,
         "version": version,
         "token_hash": token_hash(tokens),
         "shingles": size,
         "bands": bands,
+        "anchors": anchored,
     }
 
 

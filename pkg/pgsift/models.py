@@ -128,10 +128,11 @@ class SearchResult(Sequence[Hit]):
 
     ``legs`` names the rankings that took part, joined by ``+`` as the database gives them (``None`` when
     there is no hit); ``dense_path`` says how the dense leg ran (``exact``, ``hnsw``, ``hnsw+exact``);
-    ``warnings`` are sentences for people: terms that were dropped, a leg that did not run.
+    ``warnings`` are sentences for people: terms that were dropped, a leg that did not run. ``sources`` tells
+    of the documents of the hits, best first, which count as one source; ``None`` where it was not asked for.
     """
 
-    __slots__ = ("dense_path", "hits", "legs", "mode", "query", "warnings")
+    __slots__ = ("dense_path", "hits", "legs", "mode", "query", "sources", "warnings")
 
     def __init__(
         self,
@@ -140,8 +141,10 @@ class SearchResult(Sequence[Hit]):
         query: str | None = None,
         mode: str = "hybrid",
         warnings: Sequence[str] = (),
+        sources: Sequence[DistinctSource] | None = None,
     ) -> None:
         self.hits = tuple(hits)
+        self.sources = None if sources is None else tuple(sources)
         self.query = query
         self.mode = mode
         self.legs = self.hits[0].legs if self.hits else None
@@ -171,6 +174,11 @@ class SearchResult(Sequence[Hit]):
     def __repr__(self) -> str:
         return f"<SearchResult of {len(self.hits)} hits, legs {self.legs}>"
 
+    @property
+    def distinct_sources(self) -> int | None:
+        """How many independent sources the documents of the hits are; ``None`` where it was not asked for."""
+        return None if self.sources is None else max((item.source for item in self.sources), default=0)
+
     def to_dict(self) -> dict[str, Any]:
         """Query, mode, legs, path, warnings and hits, ready for JSON."""
         return {
@@ -180,7 +188,14 @@ class SearchResult(Sequence[Hit]):
             "dense_path": self.dense_path,
             "warnings": list(self.warnings),
             "hits": [hit.to_dict() for hit in self.hits],
-        }
+        } | (
+            {}
+            if self.sources is None
+            else {
+                "distinct_sources": self.distinct_sources,
+                "sources": [item.to_dict() for item in self.sources],
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,15 +368,29 @@ class Member(Record):
 class NearDuplicate(Record):
     """A visible document that has the text of another (``relation`` is ``copy``), or nearly: another state
     of the same source (``revision``), or the text of another source (``syndicated``). ``similarity`` is the
-    Jaccard similarity of their runs of five tokens."""
+    Jaccard similarity of their runs of five tokens. Or it ``contains`` the whole text of the other and much
+    besides, or is ``contained`` in it; ``similarity`` is then the share of the shorter text's runs."""
 
     other_key: str
     title: str | None
     source_uri: str | None
     observed_at: datetime.datetime
     version: int
-    relation: Literal["copy", "revision", "syndicated"]
+    relation: Literal["copy", "revision", "syndicated", "contains", "contained"]
     similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctSource(Record):
+    """A document of a result, and the number of its ``source``, from 1: documents that repeat each other, or
+    stand in one another, have the same. ``counts_with`` is the longest of them, ``relation`` and
+    ``similarity`` are to it (``None`` for that one itself)."""
+
+    key: str
+    source: int
+    counts_with: str | None
+    relation: Literal["copy", "revision", "syndicated", "contained"] | None
+    similarity: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ CALLS = {
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
     "document_history": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_history("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
+    "distinct_sources": "SELECT r.* FROM sift.distinct_sources('t', ARRAY(SELECT CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z'"
+    " END FROM generate_series(-1, 9) AS n), %(p)s) AS r",
     "document_source": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_source("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
 }

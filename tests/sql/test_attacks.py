@@ -226,6 +226,10 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.near_duplicates('a', '{x}', {p})", "key"),
         Attack("SELECT * FROM sift.near_duplicates('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
     ],
+    "distinct_sources": [
+        Attack("SELECT * FROM sift.distinct_sources('a', '{{{x},public}}', {p})", "key"),
+        Attack("SELECT * FROM sift.distinct_sources('{x}', '{{b/zzmerger}}')", "tenant", by=("reader", "stranger")),
+    ],
     "document_source": [
         Attack("SELECT * FROM sift.document_source('a', '{x}', principals => {p})", "key"),
         Attack("SELECT * FROM sift.document_source('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),

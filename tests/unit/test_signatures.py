@@ -82,12 +82,13 @@ def test_signatures_are_the_same_in_every_process() -> None:
 
 def test_signatures_do_not_depend_on_the_release_of_the_library() -> None:
     """A change here makes every store sign its documents anew; it has to be meant."""
-    assert duplicates.scheme(0.8).name == "minhash shingle=5 min=20 bands=21 rows=6 sample=bbc9757f98cd3a0e"
+    assert duplicates.scheme(0.8).name == "minhash shingle=5 min=20 bands=21 rows=6 sample=bbc9757f98cd3a0e anchors=8"
 
 
 def test_a_short_text_has_no_bands_and_an_empty_one_no_hash() -> None:
     made_by = duplicates.scheme(0.8)
-    assert made_by.sign(words(19)) == (15, [])
+    assert made_by.sign(words(19)) == (15, [], [])
+    assert len(made_by.sign(words(20))[2]) == duplicates.ANCHORS
     assert len(made_by.sign(words(20))[1]) == made_by.bands
     assert duplicates.signature(1, 1, [], made_by)["token_hash"] is None
     assert duplicates.token_hash(["a", "b"]) != duplicates.token_hash(["b", "a"])
@@ -95,7 +96,7 @@ def test_a_short_text_has_no_bands_and_an_empty_one_no_hash() -> None:
 
 def test_bands_fit_bigint_and_differ_by_their_place() -> None:
     made_by = duplicates.scheme(0.8)
-    _, bands = made_by.sign(words(100))
+    _, bands, _ = made_by.sign(words(100))
     assert len(set(bands)) == made_by.bands
     assert all(-(2**63) <= band < 2**63 for band in bands)
 
