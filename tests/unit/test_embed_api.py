@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pgsift.embed import api, load_embedder
+from pgsift.embed import _http, load_embedder
 from pgsift.errors import InvalidArgument, InvalidVector, ModelUnavailable
 
 np = pytest.importorskip("numpy")
@@ -90,7 +90,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Instead of waiting, note for how long one would."""
     noted: list[float] = []
-    monkeypatch.setattr(api.time, "sleep", noted.append)
+    monkeypatch.setattr(_http.time, "sleep", noted.append)
     return noted
 
 
@@ -299,10 +299,10 @@ def test_bad_options(options: dict[str, Any]) -> None:
     ],
 )
 def test_retry_after(value: str | None, low: float, high: float) -> None:
-    assert low <= api._retry_after(value) <= high
+    assert low <= _http.retry_after(value) <= high
 
 
 def test_retry_after_as_a_date() -> None:
     from email.utils import formatdate
 
-    assert 25 <= api._retry_after(formatdate(time.time() + 30, usegmt=True)) <= 30
+    assert 25 <= _http.retry_after(formatdate(time.time() + 30, usegmt=True)) <= 30

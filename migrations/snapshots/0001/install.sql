@@ -185,6 +185,14 @@
 \ir internal/_is_visible_term.sql
 \ir internal/_prefix_terms.sql
 \ir internal/_read_query.sql
+\ir internal/_token_model.sql
+\ir internal/_refuse_token_vectors.sql
+\ir internal/_check_token_query.sql
+\ir internal/_maxsim.sql
+\ir internal/_have_vectors.sql
+\ir internal/_likenesses.sql
+\ir internal/_choose.sql
+\ir internal/_check_choice.sql
 \ir internal/_search.sql
 \ir functions/schema_version.sql
 \ir functions/tokenize.sql

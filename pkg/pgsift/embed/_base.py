@@ -242,15 +242,21 @@ def digest(parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def require(module: str, *, extra: str, setting: str) -> ModuleType:
+_WITHOUT = {
+    "embedder": "To do without vectors: --embedder none.",
+    "reranker": "To do without: leave --rerank out.",
+}
+
+
+def require(module: str, *, extra: str, setting: str, what: str = "embedder") -> ModuleType:
     """Import an optional module, or raise :class:`~pgsift.errors.MissingExtra` naming the extra."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
         raise MissingExtra(
-            f"embedder {setting!r} needs the package {package!r}, which cannot be imported: {error}",
-            hint=f"Install it: pip install 'pgsift[{extra}]'. To do without vectors: --embedder none.",
+            f"{what} {setting!r} needs the package {package!r}, which cannot be imported: {error}",
+            hint=f"Install it: pip install 'pgsift[{extra}]'. {_WITHOUT.get(what, '')}".rstrip(),
         ) from error
 
 

@@ -3,35 +3,17 @@ alone."""
 
 from __future__ import annotations
 
-import email.utils
 import json
-import random
 import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pgsift.embed._base import BaseEmbedder, checked_vectors, digest, numpy, unit_rows
+from pgsift.embed._http import Endpoint, checked_address
 from pgsift.errors import InvalidArgument, InvalidVector, ModelUnavailable
 
 if TYPE_CHECKING:
     from pgsift.embed._base import Vectors
-
-# Too Early, Too Many Requests, request timeout, and what gateways answer while a server starts or restarts.
-_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
-_LONGEST_WAIT = 60.0
-_LARGEST_ANSWER = 512 * 1024 * 1024
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key, and the texts, to a host nobody configured."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
 
 
 class ApiEmbedder(BaseEmbedder):
@@ -73,29 +55,21 @@ class ApiEmbedder(BaseEmbedder):
             query_prefix=query_prefix,
             document_prefix=document_prefix,
         )
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidArgument(
-                f"base_url is {base_url!r}, not an http or https address",
-                hint="Set PGSIFT_EMBED_URL or base_url to what stands before /embeddings.",
-            )
+        url = checked_address(base_url, setting="PGSIFT_EMBED_URL", before="/embeddings")
         if batch_size < 1 or retries < 0 or not timeout > 0 or (dimensions is not None and dimensions < 1):
             raise InvalidArgument(
                 f"batch_size {batch_size}, retries {retries}, timeout {timeout}, dimensions {dimensions}: "
                 "batch_size and dimensions must be at least 1, retries at least 0, timeout above 0"
             )
         self._model = model
-        self._url = base_url.rstrip("/") + "/embeddings"
-        self._host = parts.netloc.rpartition("@")[2]
-        self._api_key = api_key
+        self._endpoint = Endpoint(
+            url + "/embeddings", key=api_key, timeout=timeout, retries=retries, unavailable=self._unavailable
+        )
         self._given_revision = revision
         self._asked_dimensions = dimensions
         self._dimensions = dimensions
         self._batch_size = batch_size
-        self._timeout = timeout
-        self._retries = retries
         self._lock = threading.Lock()
-        self._opener = urllib.request.build_opener(_NoRedirect)
 
     @property
     def revision(self) -> str:
@@ -138,47 +112,14 @@ class ApiEmbedder(BaseEmbedder):
         body: dict[str, Any] = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         if self._asked_dimensions is not None:
             body["dimensions"] = self._asked_dimensions
-        return self._vectors(self._post(json.dumps(body).encode()), count=len(texts))
-
-    def _post(self, body: bytes) -> bytes:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
-        wait = 0.5
-        for attempt in range(self._retries + 1):
-            request = urllib.request.Request(self._url, data=body, headers=headers, method="POST")
-            pause = wait
-            try:
-                with self._opener.open(request, timeout=self._timeout) as answer:
-                    data: bytes = answer.read(_LARGEST_ANSWER + 1)
-                if len(data) > _LARGEST_ANSWER:
-                    raise self._unavailable(f"answered with more than {_LARGEST_ANSWER} bytes")
-                return data
-            except urllib.error.HTTPError as error:
-                with error:
-                    text = error.read(2000).decode("utf-8", "replace")
-                problem = self._unavailable(f"answered {error.code} {error.reason}: {self._redacted(text)}")
-                if error.code not in _RETRIED:
-                    raise problem from error
-                pause = max(pause, _retry_after(error.headers.get("Retry-After")))
-                cause: Exception = error
-            except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
-                reason = getattr(error, "reason", None) or str(error) or type(error).__name__
-                problem = self._unavailable(f"cannot be reached: {reason}")
-                cause = error
-            if attempt == self._retries:
-                raise problem from cause
-            # A little randomness, so that parallel writers do not come back all at once.
-            time.sleep(min(pause, _LONGEST_WAIT) * (1 + random.random() / 4))
-            wait *= 2
-        raise AssertionError("the last attempt returns or raises")
+        return self._vectors(self._endpoint.post(body), count=len(texts))
 
     def _vectors(self, data: bytes, *, count: int) -> list[list[float]]:
         try:
             items = json.loads(data)["data"]
             by_index = {item.get("index", place): item["embedding"] for place, item in enumerate(items)}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            start = self._redacted(data[:200].decode("utf-8", "replace"))
+            start = self._endpoint.redacted(data[:200].decode("utf-8", "replace"))
             raise self._unavailable(
                 f"answered with something that is no list of embeddings: {start}"
             ) from error
@@ -194,24 +135,6 @@ class ApiEmbedder(BaseEmbedder):
 
     def _unavailable(self, what: str) -> ModelUnavailable:
         return ModelUnavailable(
-            f"embedder {self.name!r}: {self._host} {what}",
+            f"embedder {self.name!r}: {self._endpoint.host} {what}",
             hint="Check PGSIFT_EMBED_URL (base_url), PGSIFT_EMBED_KEY (api_key) and the model's name.",
         )
-
-    def _redacted(self, text: str) -> str:
-        text = " ".join(text.split())[:500]
-        return text.replace(self._api_key, "…") if self._api_key else text
-
-
-def _retry_after(value: str | None) -> float:
-    """Seconds the header ``Retry-After`` asks for: a number, or a date; 0 when it says nothing usable."""
-    if not value:
-        return 0.0
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return 0.0

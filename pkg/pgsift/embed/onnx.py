@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pgsift.embed._base import BaseEmbedder, digest, numpy, require, unit_rows
 from pgsift.errors import InvalidArgument, MissingExtra, ModelUnavailable
@@ -58,8 +58,14 @@ class _Loaded:
     output: str
 
 
-_instances: weakref.WeakSet[OnnxEmbedder] = weakref.WeakSet()
-_abandoned: list[_Loaded | None] = []
+class ForkAware(Protocol):
+    """Holds a session, which a forked child must not touch."""
+
+    def _forget(self) -> None: ...
+
+
+_instances: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+_abandoned: list[object] = []
 
 
 def _forget_after_fork() -> None:
@@ -154,28 +160,10 @@ class OnnxEmbedder(BaseEmbedder):
 
     def _load(self) -> _Loaded:
         source = self._source()
-        ort = import_onnxruntime(self._setting)
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = self._threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # Idle workers sleep instead of spinning: the process usually shares its cores with a database.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        try:
-            session = ort.InferenceSession(source.model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises a dozen classes that share only Exception
-            raise ModelUnavailable(
-                f"embedder {self._setting!r}: onnxruntime cannot load model {self.name!r}: {error}",
-                hint="Check that the file is a complete ONNX model of a version this onnxruntime reads.",
-            ) from error
-        known = {"input_ids", "attention_mask", "token_type_ids"}
-        inputs = tuple(item.name for item in session.get_inputs())
-        if not {"input_ids"} <= set(inputs) <= known:
-            raise ModelUnavailable(
-                f"embedder {self._setting!r}: model {self.name!r} takes inputs {sorted(inputs)}, "
-                f"expected input_ids and of the rest only {sorted(known - {'input_ids'})}",
-                hint="Export the model as a plain text encoder (feature extraction).",
-            )
+        session, inputs = open_session(
+            source.model, label=f"embedder {self._setting!r}", setting=self._setting, name=self.name,
+            threads=self._threads, export="a plain text encoder (feature extraction)",
+        )  # fmt: skip
         outputs = [item.name for item in session.get_outputs()]
         output = next((o for o in ("sentence_embedding", "last_hidden_state") if o in outputs), outputs[0])
         return _Loaded(session, source.tokenizer, inputs, output)
@@ -367,11 +355,44 @@ def bert_tokenizer(vocabulary: bytes, *, max_tokens: int) -> Any:
     return tokenizer
 
 
-def import_onnxruntime(setting: str) -> Any:
+def import_onnxruntime(setting: str, what: str = "embedder") -> Any:
     """The onnxruntime module with telemetry off; missing, it is :class:`~pgsift.errors.MissingExtra`."""
     if "onnxruntime" not in sys.modules:
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    return require("onnxruntime", extra="local", setting=setting)
+    return require("onnxruntime", extra="local", setting=setting, what=what)
+
+
+def open_session(
+    model: bytes | str, *, label: str, setting: str, name: str, threads: int, export: str
+) -> tuple[Any, tuple[str, ...]]:
+    """A session on a graph that takes tokens, and the names of its inputs: ``input_ids``, and of
+    ``attention_mask`` and ``token_type_ids`` those it declares.
+
+    ``label`` (``embedder 'onnx:…'``) begins the messages, ``export`` says how a model should be exported.
+    """
+    ort = import_onnxruntime(setting, label.partition(" ")[0])
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Idle workers sleep instead of spinning: the process usually shares its cores with a database.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises a dozen classes that share only Exception
+        raise ModelUnavailable(
+            f"{label}: onnxruntime cannot load model {name!r}: {error}",
+            hint="Check that the file is a complete ONNX model of a version this onnxruntime reads.",
+        ) from error
+    known = {"input_ids", "attention_mask", "token_type_ids"}
+    inputs = tuple(item.name for item in session.get_inputs())
+    if not {"input_ids"} <= set(inputs) <= known:
+        raise ModelUnavailable(
+            f"{label}: model {name!r} takes inputs {sorted(inputs)}, "
+            f"expected input_ids and of the rest only {sorted(known - {'input_ids'})}",
+            hint=f"Export the model as {export}.",
+        )
+    return session, inputs
 
 
 def default_threads() -> int:
