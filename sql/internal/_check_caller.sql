@@ -6,7 +6,10 @@ CREATE OR REPLACE FUNCTION sift._check_caller(caller oid, proof bytea) RETURNS v
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_good boolean;
+    v_good   boolean;
+    v_write  CONSTANT oid[] := ARRAY[to_regrole('sift_writer'), to_regrole('sift_owner'), to_regrole(quote_ident(current_user))]::oid[];
+    v_trust  CONSTANT oid[] := v_write || to_regrole('sift_app')::oid;
+    v_roles  oid[];
 BEGIN
     SELECT sha256(s.outer_key || sha256(s.outer_key || sha256(s.inner_key
                || oidsend(caller) || int4send(pg_backend_pid()) || timestamptz_send(transaction_timestamp()))))
@@ -18,6 +21,16 @@ BEGIN
             MESSAGE = 'this call does not prove who makes it',
             HINT = 'Call the public functions, whose names begin without an underscore. Where these fail: SELECT sift.renew_secret() as sift_owner.';
     END IF;
+    -- Whether a role may call us at all, and is trusted, the server and pg_has_role know from a cache, which inside an open transaction may
+    -- be behind: what was taken away since is refused here.
+    v_roles := sift._roles_of(caller);
+    IF NOT coalesce(v_roles && (v_trust || to_regrole('sift_reader')::oid)
+                    AND (v_roles && v_trust OR NOT sift._is_trusted(caller))
+                    AND (v_roles && v_write OR NOT sift._is_writer(caller)), false) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS008',
+            MESSAGE = 'this database role is not, or no longer, a member of the roles of pgsift that it calls with',
+            HINT = 'Where a membership was just changed, begin a new transaction. Searching needs sift_reader, sift_app, sift_writer or sift_owner.';
+    END IF;
     -- The predicate locks of a serializable transaction are listed in pg_locks by page and row, for everybody to see: they would tell which
     -- hidden chunk holds a word.
     IF current_setting('transaction_isolation') = 'serializable' AND NOT sift._is_trusted(caller) THEN
@@ -27,5 +40,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION sift._check_caller(oid, bytea) IS 'PS008 unless the proof is that of this role, backend and transaction_timestamp().';
+COMMENT ON FUNCTION sift._check_caller(oid, bytea) IS 'PS008 unless the proof is that of this role, backend and transaction_timestamp(), and the role may call pgsift.';
 REVOKE ALL ON FUNCTION sift._check_caller(oid, bytea) FROM PUBLIC;

@@ -73,7 +73,8 @@ BEGIN
         ELSIF v_text IS NFKC NORMALIZED THEN
             v_folded := sift._casefold(v_text);
             v_class := sift._window_table('word');
-            v_slow := length(v_folded) <> length(v_text) OR (true = ANY (v_runs) AND v_text ~ ('[' || sift._window_table('joined') || ']'));
+            -- U+0345 is a mark that folds to a letter.
+            v_slow := length(v_folded) <> length(v_text) OR strpos(v_text, E'\u0345') > 0 OR (true = ANY (v_runs) AND v_text ~ ('[' || sift._window_table('joined') || ']'));
         ELSE
             v_slow := true;
         END IF;

@@ -14,7 +14,7 @@ BEGIN
     PERFORM sift._check_caller(caller, proof);
     FOR v_tenant_id, v_tenant IN
         SELECT t.tenant_id, t.name
-        FROM (SELECT DISTINCT m.tenant_id FROM sift.role_principals AS m WHERE pg_has_role(caller, m.role_id, 'USAGE')) AS o
+        FROM (SELECT DISTINCT m.tenant_id FROM sift.role_principals AS m WHERE m.role_id = ANY ((SELECT sift._roles_of(caller))::oid[])) AS o
         JOIN sift.tenants AS t ON t.tenant_id = o.tenant_id
         ORDER BY t.name COLLATE "C"
     LOOP

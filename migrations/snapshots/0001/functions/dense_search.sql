@@ -12,7 +12,8 @@ CREATE OR REPLACE FUNCTION sift.dense_search(
     collapse        boolean DEFAULT false,
     max_distance    double precision DEFAULT NULL,
     as_of           timestamptz DEFAULT NULL,
-    skip            integer DEFAULT 0
+    skip            integer DEFAULT 0,
+    snippet_width   integer DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -38,23 +39,27 @@ RETURNS TABLE (
     dense_path       text,
     rerank_score     double precision,
     former_rank      integer,
-    may_be_sent      boolean
+    may_be_sent      boolean,
+    snippet          text,
+    snippet_start    integer,
+    highlights       jsonb
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, -s.distance, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
-           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, dense_search.tenant, NULL, dense_search.k, dense_search.principals, dense_search.filter, dense_search.query_embedding, 'dense',
         dense_search.model, NULL, NULL, NULL, dense_search.per_document, dense_search.collapse, NULL, dense_search.max_distance, dense_search.as_of,
-        skip => dense_search.skip) AS s
+        skip => dense_search.skip,
+        snippet_width => dense_search.snippet_width) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer) IS
+COMMENT ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer, integer) IS
     'The min(k, visible) chunks the caller may see that are nearest to the vector, strictly by distance; score is the distance negated. The same columns as sift.search. A pgvector vector casts to real[] by itself; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[].';
-REVOKE ALL ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.dense_search(text, real[], integer, text[], jsonb, text, integer, boolean, double precision, timestamptz, integer, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -19,7 +19,8 @@ CREATE OR REPLACE FUNCTION sift.lexical_search(
     k1              double precision DEFAULT NULL,
     b               double precision DEFAULT NULL,
     title_weight    double precision DEFAULT NULL,
-    abstract_weight double precision DEFAULT NULL
+    abstract_weight double precision DEFAULT NULL,
+    snippet_width   integer DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -45,14 +46,17 @@ RETURNS TABLE (
     dense_path       text,
     rerank_score     double precision,
     former_rank      integer,
-    may_be_sent      boolean
+    may_be_sent      boolean,
+    snippet          text,
+    snippet_start    integer,
+    highlights       jsonb
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.lexical_score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
-           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
@@ -65,11 +69,12 @@ BEGIN
         k1 => lexical_search.k1,
         b => lexical_search.b,
         title_weight => lexical_search.title_weight,
-        abstract_weight => lexical_search.abstract_weight) AS s
+        abstract_weight => lexical_search.abstract_weight,
+        snippet_width => lexical_search.snippet_width) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) IS
     'The k best chunks the caller may see by exact BM25; score is the BM25 score. The same columns as sift.search.';
-REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -12,7 +12,7 @@ BEGIN
        OR NOT (sift._is_trusted(caller)
                OR EXISTS (SELECT FROM sift.role_principals AS m
                           JOIN pg_catalog.pg_roles AS r ON r.oid = m.role_id AND r.rolname = m.role_name
-                          WHERE m.tenant_id = v_tenant_id AND pg_has_role(caller, m.role_id, 'USAGE'))) THEN
+                          WHERE m.tenant_id = v_tenant_id AND m.role_id = ANY ((SELECT sift._roles_of(caller))::oid[]))) THEN
         PERFORM sift._unknown_tenant(tenant);
     END IF;
     RETURN v_tenant_id;

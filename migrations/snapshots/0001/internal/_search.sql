@@ -51,7 +51,8 @@ CREATE OR REPLACE FUNCTION sift._search(
     k1              double precision DEFAULT NULL,
     b               double precision DEFAULT NULL,
     title_weight    double precision DEFAULT NULL,
-    abstract_weight double precision DEFAULT NULL
+    abstract_weight double precision DEFAULT NULL,
+    snippet_width   integer DEFAULT NULL
 )
 RETURNS TABLE (
     rank             integer,
@@ -77,7 +78,10 @@ RETURNS TABLE (
     dense_path       text,
     rerank_score     double precision,
     former_rank      integer,
-    may_be_sent      boolean
+    may_be_sent      boolean,
+    snippet          text,
+    snippet_start    integer,
+    highlights       jsonb
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -132,6 +136,10 @@ DECLARE
     v_collapse     boolean := coalesce(collapse, false) AND unit IS DISTINCT FROM 'document';  -- documents that share a passage are two
     v_clusters     boolean := coalesce(collapse_clusters, false);
     v_as_of        timestamptz := as_of;
+    v_bodies          text[];
+    v_snippets        text[];
+    v_snippet_starts  integer[];
+    v_highlights      jsonb[];
     v_documents    boolean := unit = 'document';
     v_k1           double precision;
     v_b            double precision;
@@ -152,6 +160,10 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('skip must not be negative, and skip and k together be at most %s; not %s', v_max_depth, v_skip),
             HINT = 'skip is how many of the best rows are left out: the length of the pages before this one.';
+    END IF;
+    IF snippet_width < 20 OR snippet_width > 4000 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('snippet_width must lie between 20 and 4000, not %s', snippet_width),
+            HINT = 'It counts characters; leave it out for no snippets.';
     END IF;
     IF mode IS NULL OR mode NOT IN ('hybrid', 'lexical', 'dense') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
@@ -453,11 +465,26 @@ BEGIN
         v_path := NULL;
     END IF;
 
+    IF snippet_width IS NOT NULL THEN
+        SELECT array_agg(c.body ORDER BY g.rank) INTO v_bodies
+        FROM unnest(v_page_chunks) WITH ORDINALITY AS g (chunk_id, rank)
+        CROSS JOIN LATERAL (
+            SELECT s.body FROM sift.chunks AS s
+            WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+            UNION ALL
+            SELECT s.body FROM sift.chunk_history AS s
+            WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+            OFFSET 0) AS c;
+        SELECT s.snippets, s.starts, s.highlights INTO v_snippets, v_snippet_starts, v_highlights
+        FROM sift._snippets(v_tenant.analyzer, v_bodies, v_query.terms, snippet_width) AS s;
+    END IF;
+
     IF v_as_of IS NOT NULL THEN
         RETURN QUERY
         SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-               d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent
+               d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank]
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -485,7 +512,8 @@ BEGIN
     RETURN QUERY
     SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
-           d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent
+           d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank]
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -501,7 +529,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
