@@ -111,6 +111,24 @@ def document_embedder(spec: str) -> Embedder | None:
     return load_embedder(spec)
 
 
+def writing_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
+    """The embedder of a command that stores vectors: the one named, else that of the tenant's model, or minilm
+    where it has none yet. Vectors of another model are in no search of the tenant."""
+    if spec is not None:
+        return document_embedder(spec)
+    from pgsift.embed import DEFAULT_EMBEDDER
+    from pgsift.errors import InvalidArgument
+
+    model = store.tenant(session.tenant).model
+    try:
+        return document_embedder(model or DEFAULT_EMBEDDER)
+    except InvalidArgument as error:
+        raise InvalidArgument(
+            f"the tenant's model {model!r} is not the name of an embedder",
+            hint="Name the one that its vectors come from with --embedder, or pass --embedder none.",
+        ) from error
+
+
 def query_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
     """The embedder of a query: the one named, else that of the tenant's model where it can be had here.
 
@@ -182,6 +200,28 @@ Mapped = Annotated[
     typer.Option(
         "--mapped",
         help="With the principals that the database login is mapped to; for logins with sift_reader.",
+    ),
+]
+
+
+Plain = Annotated[
+    bool,
+    typer.Option(
+        "--plain", help='Read all of the query as words: quotation marks, +, - and * are no operators.'
+    ),
+]
+Strip = Annotated[
+    bool | None,
+    typer.Option(
+        "--strip-questions/--keep-questions",
+        help="Search for a question without the words that make it one, or with them. Default: the tenant's.",
+    ),
+]
+Expand = Annotated[
+    bool | None,
+    typer.Option(
+        "--expand/--no-expand",
+        help="Add what acronyms stand for; see pgsift vocabulary. Default: the tenant's.",
     ),
 ]
 

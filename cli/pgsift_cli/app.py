@@ -27,6 +27,7 @@ from pgsift_cli import (
     stats,
     sync,
     tenants,
+    vocabulary,
 )
 from pgsift_cli import db as db_commands
 from pgsift_cli import doctor_acl as doctor_acl  # hangs itself on the group of the doctor
@@ -68,6 +69,7 @@ app.add_typer(manifest.app, name="manifest")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(acl.app, name="acl")
 app.add_typer(groups.app, name="groups")
+app.add_typer(vocabulary.app, name="vocabulary")
 app.add_typer(models.app, name="models")
 app.add_typer(duplicates.app, name="duplicates")
 app.add_typer(db_commands.app, name="db")

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from pgsift_cli._common import All, As, Mapped, Session, command, principals, query_embedder
+from pgsift_cli._common import (
+    All,
+    As,
+    Expand,
+    Mapped,
+    Plain,
+    Session,
+    Strip,
+    command,
+    principals,
+    query_embedder,
+)
 from pgsift_cli.output import safe
+
+LEFT_OUT = "left out of the query: "
 
 
 class Mode(StrEnum):
@@ -27,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 def search(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in plain words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for: words, and operators.")],
     k: Annotated[int, typer.Option("-k", "--k", metavar="N", help="How many hits.")] = 10,
     skip: Annotated[
         int, typer.Option("--skip", metavar="N", help="Leave out the N best hits: the pages before this one.")
@@ -123,11 +137,17 @@ def search(
             "vectors from psql too.",
         ),
     ] = False,
+    plain: Plain = False,
+    strip_questions: Strip = None,
+    expand: Expand = None,
     full: Annotated[
         bool, typer.Option("--full", help="Print whole chunks instead of their beginnings.")
     ] = False,
 ) -> None:
     """Search as public, or as whoever --as names.
+
+    "a phrase" and +word must be there, -word must not, pre* is any word that begins so; other words are
+    optional, and rank. What of the query was left out, and what was added, is told on standard error.
 
     Every hit tells its fused score, its rank and raw figure in each ranking, and where it stands in its
     document.
@@ -135,6 +155,7 @@ def search(
     \b
     Examples:
       pgsift search "failure modes of co-simulation"
+      pgsift search '"co simulation" +modelica -tutorial solver*'
       pgsift search "sick pay" --as user:1042 --as group:hr -k 3
       pgsift search "pump" --filter "metadata.year >= 2020 AND kind = 'table'"
       pgsift search "pump" --mode lexical --json
@@ -166,15 +187,19 @@ def search(
             as_of=as_of,
             collapse_clusters=collapse_clusters,
             sources=sources,
+            plain=plain,
+            strip_questions=strip_questions,
+            expand=expand,
+            report_terms=True,
         )
         if remember and model is not None and (mode is Mode.dense or reads(model, query)):
-            store.cache_query_embedding(session.tenant, query, embedder=model)
+            store.cache_query_embedding(session.tenant, query, embedder=model, plain=plain)
     if session.json:
         session.out.document(result)
         return
     session.out.hits(result, full=full)
-    for warning in result.warnings:
-        session.out.remark(f"note: {warning}")
+    for note in notes(result.warnings):
+        session.out.remark(f"note: {note}")
     if result.sources:
         session.out.line(f"independent sources: {result.distinct_sources} of {len(result.sources)} documents")
         for item in result.sources:
@@ -185,6 +210,13 @@ def search(
                 )
     if not result:
         session.out.remark("no hits")
+
+
+def notes(warnings: Sequence[str]) -> list[str]:
+    """The warnings of a result, the words left out in one."""
+    left_out = [w.removeprefix(LEFT_OUT) for w in warnings if w.startswith(LEFT_OUT)]
+    others = [w for w in warnings if not w.startswith(LEFT_OUT)]
+    return others + ([LEFT_OUT + ", ".join(left_out)] if left_out else [])
 
 
 def _filter(text: str | None) -> Any:

@@ -22,6 +22,7 @@ from pgsift.models import (
     AccessCheck,
     AccessEntry,
     AccessResult,
+    Acronym,
     AuditFinding,
     ChunkText,
     ClusterMember,
@@ -1048,14 +1049,61 @@ def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | 
 # Search
 
 
-def query_terms(tenant: str, query: str) -> Call[QueryTerm]:
-    """What a query searches for, and what of it is left out."""
+def query_terms(
+    tenant: str,
+    query: str,
+    *,
+    plain: bool = False,
+    strip_questions: bool | None = None,
+    expand: bool | None = None,
+    principals: Iterable[str] | None = None,
+) -> Call[QueryTerm]:
+    """What a query searches for, what of it is left out, and what is added."""
     return _call(
         "query_terms",
         QueryTerm,
         QueryTerm,
         tenant=("text", name(tenant, "tenant")),
         query=("text", text(query)),
+        plain=("boolean", bool(plain)),
+        strip_questions=("boolean", None if strip_questions is None else bool(strip_questions)),
+        expand=("boolean", None if expand is None else bool(expand)),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
+def set_acronyms(
+    tenant: str, vocabulary: Mapping[str, str | Sequence[str]], replace: bool = False
+) -> Call[int]:
+    """Tells what acronyms stand for."""
+    if not isinstance(vocabulary, Mapping):
+        raise InvalidArgument(
+            f"a vocabulary is a mapping of acronyms to texts, not {type(vocabulary).__name__}",
+            hint='For example {"MRI": "magnetic resonance imaging"}.',
+        )
+    return _call(
+        "set_acronyms",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        vocabulary=("jsonb", json_text(dict(vocabulary))),
+        replace=("boolean", bool(replace)),
+    )
+
+
+def list_acronyms(tenant: str) -> Call[Acronym]:
+    """What the acronyms of a tenant stand for."""
+    return _call("list_acronyms", Acronym, Acronym, tenant=("text", name(tenant, "tenant")))
+
+
+def remove_acronyms(tenant: str, acronyms: Iterable[str]) -> Call[int]:
+    """Takes acronyms out of the vocabulary."""
+    return _call(
+        "remove_acronyms",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        acronyms=("text[]", names(acronyms, "acronyms")),
     )
 
 
@@ -1079,6 +1127,9 @@ def search(
     as_of: datetime.datetime | str | None = None,
     collapse_clusters: bool = False,
     skip: int = 0,
+    plain: bool = False,
+    strip_questions: bool | None = None,
+    expand: bool | None = None,
 ) -> Call[Hit]:
     """Hybrid search."""
     if weights is not None:
@@ -1111,6 +1162,9 @@ def search(
         as_of=("timestamptz", moment(as_of, "as_of")),
         collapse_clusters=("boolean", bool(collapse_clusters)),
         skip=("integer", integer(skip, "skip")),
+        plain=("boolean", bool(plain)),
+        strip_questions=("boolean", None if strip_questions is None else bool(strip_questions)),
+        expand=("boolean", None if expand is None else bool(expand)),
     )
 
 
@@ -1126,6 +1180,9 @@ def lexical_search(
     min_score: float | None,
     as_of: datetime.datetime | str | None = None,
     skip: int = 0,
+    plain: bool = False,
+    strip_questions: bool | None = None,
+    expand: bool | None = None,
 ) -> Call[Hit]:
     """Exact BM25 alone."""
     return _call(
@@ -1142,6 +1199,9 @@ def lexical_search(
         min_score=("double precision", number(min_score, "min_score")),
         as_of=("timestamptz", moment(as_of, "as_of")),
         skip=("integer", integer(skip, "skip")),
+        plain=("boolean", bool(plain)),
+        strip_questions=("boolean", None if strip_questions is None else bool(strip_questions)),
+        expand=("boolean", None if expand is None else bool(expand)),
     )
 
 

@@ -216,6 +216,8 @@ class Tenant(Record):
     remote_classifications: Sequence[str] | None
     remote_retained: bool
     statistics: str
+    strip_questions: bool
+    expand: bool
     created_at: datetime.datetime
 
 
@@ -767,11 +769,24 @@ class Model(Record):
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm(Record):
-    """A term of a query, or a word of it that was left out (``kept`` is false) for a ``reason``."""
+    """A term of a query, or a word of it that was left out (``kept`` is false) for a ``reason``.
+
+    Of a term that is kept, ``reason`` tells where it comes from when it is no plain word: ``added``, ``phrase``,
+    ``required``, ``prefix``; ``origin`` is then the acronym, phrase, term or prefix as it was typed.
+    """
 
     term: str
     kept: bool
     reason: str | None
+    origin: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Acronym(Record):
+    """An acronym of a tenant's vocabulary, as it is written in queries, and a text it stands for."""
+
+    acronym: str
+    expansion: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from pgsift._calls import Call
 from pgsift._concurrency import run_here
 from pgsift._ingest import Ingest, made_options
 from pgsift._sync import Sync
+from pgsift.domain.query import parse_query
 from pgsift.embed import Embedder, is_embeddable, reads
 from pgsift.errors import (
     InvalidArgument,
@@ -41,6 +42,7 @@ from pgsift.models import (
     AccessCheck,
     AccessEntry,
     AccessResult,
+    Acronym,
     AuditFinding,
     ClusterMember,
     DeadLetter,
@@ -322,6 +324,8 @@ class Store:
         classifications of documents whose text may be sent to a remote embedder; ``None`` for all documents.
         ``remote_retained``: whether the text of documents with a ``retain_until`` may. ``statistics``: whose N,
         df and avgdl score a search, ``tenant`` or ``visible`` (those of the chunks the caller may see; slower).
+        ``strip_questions``: whether questions are searched for without their interrogatives and auxiliaries.
+        ``expand``: whether the words an acronym stands for are searched for too (:meth:`set_acronyms`).
         """
         self._one(_calls.set_tenant(tenant, options))
 
@@ -1023,10 +1027,12 @@ class Store:
         *,
         model: str | None = None,
         embedder: Embedder | None = None,
+        plain: bool = False,
     ) -> None:
         """Keep the vector of a query, so that callers with nothing but its text search by vectors too.
 
-        Without ``embedding`` the embedder computes it.
+        Without ``embedding`` the embedder computes it, of the text without operators, and that is the text it
+        is kept for: searches look for the vector of that. With ``plain`` all of it is words.
         """
         chosen = embedder or self.embedder
         if embedding is None:
@@ -1034,6 +1040,7 @@ class Store:
                 raise InvalidArgument(
                     "there is neither an embedding nor an embedder", hint="Pass one of them."
                 )
+            query = parse_query(_calls.text(query) or "", plain=plain).plain
             embedding = run_here(chosen.embed_query, query)
             model = model or chosen.name
         self._one(_calls.cache_query_embedding(tenant, query, embedding, model))
@@ -1064,6 +1071,9 @@ class Store:
         report_terms: bool = False,
         skip: int = 0,
         sources: bool = False,
+        plain: bool = False,
+        strip_questions: bool | None = None,
+        expand: bool | None = None,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
         one of them.
@@ -1074,28 +1084,33 @@ class Store:
         >= 2020"``). The query's vector is ``query_embedding``, else computed by the embedder (where its
         model reads the query's script), else taken from the database's cache; without one the text alone is
         searched, and ``warnings`` say so. With ``report_terms``, or where nothing was found, the warnings
-        also name the words that were left out of the query, at the price of a second call. ``as_of`` searches
+        also name the words that were left out of the query and those added to it, at the price of a second
+        call. ``as_of`` searches
         what was stored at that time (UTC, unless it says otherwise), for today's permissions.
         With ``collapse_clusters``, of documents that are near-duplicates (:meth:`find_duplicates`) the one
         with the best hit stays. With ``sources``, a second call tells how many independent sources the
         documents of the hits are (:meth:`distinct_sources`). ``skip`` leaves out as many of the best hits:
         pages taken so are those of one long page.
+
+        In the query ``"a phrase"``, ``+word``, ``-word`` and ``pre*`` are operators (docs/queries.md); with
+        ``plain`` all of it is words. ``strip_questions`` leaves out the words that make a question one, and
+        ``expand`` adds what acronyms stand for (:meth:`set_acronyms`); left out, both are as the tenant says.
         """
         if sources and as_of is not None:
             raise InvalidArgument(
                 "sources does not go with as_of", hint="Texts are compared as they are now; leave one out."
             )
         chosen = embedder or self.embedder
-        unread = mode == "hybrid" and bool(query) and not reads(chosen, query or "")
+        asked = parse_query(_calls.text(query, "query") or "", plain=plain).plain
+        unread = mode == "hybrid" and bool(asked) and not reads(chosen, asked)
         if (
             query_embedding is None
             and chosen is not None
             and mode != "lexical"
-            and query
-            and is_embeddable(query)
+            and is_embeddable(asked)
             and not unread
         ):
-            query_embedding = run_here(chosen.embed_query, _calls.text(query))
+            query_embedding = run_here(chosen.embed_query, asked)
             model = model or chosen.name
         call = _calls.search(
             tenant,
@@ -1116,8 +1131,19 @@ class Store:
             as_of=as_of,
             collapse_clusters=collapse_clusters,
             skip=skip,
+            plain=plain,
+            strip_questions=strip_questions,
+            expand=expand,
         )
-        result = self._search(call, tenant, query, mode, report_terms, unread)
+        terms = _calls.query_terms(
+            tenant,
+            query or "",
+            plain=plain,
+            strip_questions=strip_questions,
+            expand=expand,
+            principals=principals,
+        )
+        result = self._search(call, query, mode, terms, report_terms, unread)
         if sources:
             keys = dict.fromkeys(hit.key for hit in result)
             result.sources = tuple(self.distinct_sources(tenant, keys, principals=principals))
@@ -1137,6 +1163,9 @@ class Store:
         as_of: datetime.datetime | str | None = None,
         report_terms: bool = False,
         skip: int = 0,
+        plain: bool = False,
+        strip_questions: bool | None = None,
+        expand: bool | None = None,
     ) -> SearchResult:
         """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
         call = _calls.lexical_search(
@@ -1150,8 +1179,19 @@ class Store:
             min_score=min_score,
             as_of=as_of,
             skip=skip,
+            plain=plain,
+            strip_questions=strip_questions,
+            expand=expand,
         )
-        return self._search(call, tenant, query, "lexical", report_terms)
+        terms = _calls.query_terms(
+            tenant,
+            query,
+            plain=plain,
+            strip_questions=strip_questions,
+            expand=expand,
+            principals=principals,
+        )
+        return self._search(call, query, "lexical", terms, report_terms)
 
     def dense_search(
         self,
@@ -1189,19 +1229,56 @@ class Store:
             as_of=as_of,
             skip=skip,
         )
-        return self._search(call, tenant, query, "dense", False)
+        return self._search(call, query, "dense", None)
 
-    def query_terms(self, tenant: str, query: str) -> list[QueryTerm]:
-        """The terms a query searches for, and the words left out of it with the reason."""
-        return self._all(_calls.query_terms(tenant, query))
+    def query_terms(
+        self,
+        tenant: str,
+        query: str,
+        *,
+        plain: bool = False,
+        strip_questions: bool | None = None,
+        expand: bool | None = None,
+        principals: Iterable[str] | None = None,
+    ) -> list[QueryTerm]:
+        """The terms a query searches for, those that were added included, and the words left out of it with the
+        reason. A prefix is told to stand for terms that the principals may see."""
+        return self._all(
+            _calls.query_terms(
+                tenant,
+                query,
+                plain=plain,
+                strip_questions=strip_questions,
+                expand=expand,
+                principals=principals,
+            )
+        )
+
+    # Vocabulary
+
+    def set_acronyms(
+        self, tenant: str, vocabulary: Mapping[str, str | Sequence[str]], *, replace: bool = False
+    ) -> int:
+        """Tell what acronyms stand for, each a text or several; how many there are. What they stood for before is
+        replaced, and with ``replace`` the whole vocabulary. The words are added to queries that hold the acronym
+        as it is written here, capitals included; nothing is indexed anew."""
+        return self._one(_calls.set_acronyms(tenant, vocabulary, replace))
+
+    def acronyms(self, tenant: str) -> list[Acronym]:
+        """What the acronyms of a tenant stand for."""
+        return self._all(_calls.list_acronyms(tenant))
+
+    def remove_acronyms(self, tenant: str, acronyms: Iterable[str]) -> int:
+        """Take acronyms out of the vocabulary; how many were in it."""
+        return self._one(_calls.remove_acronyms(tenant, acronyms))
 
     def _search(
         self,
         call: Call[Hit],
-        tenant: str,
         query: str | None,
         mode: str,
-        report_terms: bool,
+        terms: Call[QueryTerm] | None,
+        report_terms: bool = False,
         unread: bool = False,
     ) -> SearchResult:
         hits = self._all(call)
@@ -1211,10 +1288,15 @@ class Store:
             warnings.append(f"searched by words alone: the query has no vector, {reason}")
         if mode == "hybrid" and hits and hits[0].legs == "dense":
             warnings.append("searched by vectors alone: no word of the query can be searched for")
-        if query and mode != "dense" and (report_terms or not hits):
-            for term in self.query_terms(tenant, query):
-                if not term.kept and term.reason != "repeated":
+        if query and mode != "dense" and terms is not None and (report_terms or not hits):
+            added: dict[str | None, list[str]] = {}
+            for term in self._all(terms):
+                if term.reason == "added":
+                    added.setdefault(term.origin, []).append(term.term)
+                elif not term.kept and term.reason not in ("repeated", "excluded"):
                     warnings.append(f"left out of the query: {term.term} ({term.reason})")
+            for acronym, words in added.items():
+                warnings.append(f"added to the query for {acronym}: {', '.join(words)}")
         return SearchResult(hits, query=query, mode=mode, warnings=warnings)
 
 

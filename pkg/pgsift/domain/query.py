@@ -12,10 +12,10 @@ Operators stand at the beginning of a word, that is after white space or at the 
 ``pre*``
     any term that begins so
 
-Whatever is not exactly that is words, so there are no syntax errors: a quotation mark without its partner, ``--amend``,
-``C++``, ``a - b``, ``co-simulation``, ``-5``, ``+``. ``+`` and ``-`` are operators before a letter or a quotation mark
-only, ``*`` only at the end of a word of two characters or more that holds nothing but letters, numbers and what joins
-them.
+Whatever is not exactly that is words, so there are no syntax errors: a quotation mark without its partner,
+``--amend``, ``C++``, ``a - b``, ``co-simulation``, ``-5``, ``+``. ``+`` and ``-`` are operators before a letter or
+a quotation mark only, ``*`` only at the end of a word of two characters or more that holds nothing but letters,
+numbers and what joins them.
 
 Questions are recognized by their form, and the words that make them questions can be left out
 (:func:`strip_question`). A query that is not a question in form is never changed by that.
@@ -37,9 +37,7 @@ __all__ = ["AUXILIARIES", "QUESTION_WORDS", "ParsedQuery", "Part", "is_question"
 # What separates words, on both sides; the inside of a bracket expression.
 _BLANK = " \t\n\v\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _OPERATOR = re.compile(rf'["*]|(?:^|[{_BLANK}])[+-]')
-_PIECE = re.compile(
-    rf'([+-]?)"([^"{_BLANK}][^"]*)"([^{_BLANK}]*)|((?![+-]?"[^"{_BLANK}][^"]*")[^{_BLANK}]+)'
-)
+_PIECE = re.compile(rf'([+-]?)"([^"{_BLANK}][^"]*)"([^{_BLANK}]*)|((?![+-]?"[^"{_BLANK}][^"]*")[^{_BLANK}]+)')
 
 MAX_PARTS = 64
 """So many parts of a query are more than words; what follows is words, and not looked at where it was excluded."""
