@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import SOME_FAILED, Session, command, document_embedder
-from pgsift_cli.ingest import EmbedderName, remarks
+from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, document_embedder
+from pgsift_cli.ingest import remarks
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -20,6 +20,13 @@ Ids = Annotated[
     typer.Argument(metavar="[ID]…", help="Numbers of letters, as listed.", show_default=False),
 ]
 Everything = Annotated[bool, typer.Option("--all", help="All letters.")]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder", metavar="MODEL", help="As in pgsift ingest. Default: that of the run a letter is of."
+    ),
+]
+_ALL = 2**31 - 1
 
 
 def dead_letters(session: Session, k: Number = 20, run: Run = None) -> None:
@@ -66,12 +73,13 @@ def listed(session: Session, k: Number = 20, run: Run = None) -> None:
 
 
 def retry(
-    session: Session, ids: Ids = None, everything: Everything = False, embedder: EmbedderName = "minilm"
+    session: Session, ids: Ids = None, everything: Everything = False, embedder: EmbedderName = None
 ) -> None:
     """Read the sources of dead letters again, with the options of the run they failed in.
 
     A letter whose source is ingested now goes; one that fails again stays and is counted up, and the exit
-    code is 7. What came from standard input or from a program cannot be read again.
+    code is 7. It is 3 where there is no letter of some number; the others are retried. What came from
+    standard input or from a program cannot be read again.
 
     \b
     Examples:
@@ -79,9 +87,31 @@ def retry(
       pgsift dead-letters retry 12 13 --embedder none
     """
     chosen = _chosen(ids, everything)
-    model = document_embedder(embedder)
+    from pgsift.models import RetryReport
+
+    reports = []
     with session.store() as store, session.out.progress() as progress:
-        report = store.retry_dead_letters(session.tenant, chosen, embedder=model, progress=progress)
+        letters = store.dead_letters(session.tenant, k=_ALL, ids=chosen)
+        by_model: dict[str | None, list[int]] = {}
+        for letter in letters:
+            model = embedder if embedder is not None else (letter.parameters or {}).get("model")
+            by_model.setdefault(model, []).append(letter.dead_letter_id)
+        for model, numbers in by_model.items():
+            reports.append(
+                store.retry_dead_letters(
+                    session.tenant,
+                    numbers,
+                    embedder=document_embedder(model or "none"),
+                    progress=progress,
+                )
+            )
+    report = RetryReport(
+        sum(part.retried for part in reports),
+        sum(part.mended for part in reports),
+        sum(part.failed for part in reports),
+        tuple(number for part in reports for number in part.not_retried),
+        tuple(run for part in reports for run in part.reports),
+    )
     if session.json:
         session.out.document(report)
     else:
@@ -100,12 +130,15 @@ def retry(
                 )
         if report.not_retried:
             session.out.remark("letters that came from no file are not retried; ingest their sources again")
-    if report.failed:
-        raise typer.Exit(SOME_FAILED)
+    unknown = _unknown(session, chosen, [letter.dead_letter_id for letter in letters])
+    if report.failed or unknown:
+        raise typer.Exit(SOME_FAILED if report.failed else NOT_FOUND)
 
 
 def clear(session: Session, ids: Ids = None, everything: Everything = False) -> None:
     """Forget dead letters: what failed stays missing and is listed no more.
+
+    The exit code is 3 when there is no letter of some number; the others are forgotten.
 
     \b
     Examples:
@@ -114,13 +147,22 @@ def clear(session: Session, ids: Ids = None, everything: Everything = False) -> 
     """
     chosen = _chosen(ids, everything)
     with session.store() as store:
-        if chosen is None:
-            chosen = [letter.dead_letter_id for letter in store.dead_letters(session.tenant, k=2**31 - 1)]
-        count = store.clear_dead_letters(session.tenant, chosen)
+        found = [letter.dead_letter_id for letter in store.dead_letters(session.tenant, k=_ALL, ids=chosen)]
+        count = store.clear_dead_letters(session.tenant, found)
     if session.json:
         session.out.document({"cleared": count})
     else:
         session.out.line(f"cleared {count:,}")
+    if _unknown(session, chosen, found):
+        raise typer.Exit(NOT_FOUND)
+
+
+def _unknown(session: Session, chosen: list[int] | None, found: list[int]) -> bool:
+    """Whether there is no letter of some number that was named, which is told."""
+    unknown = sorted(set(chosen or ()) - set(found))
+    for number in unknown:
+        session.out.remark(f"no dead letter {number}")
+    return bool(unknown)
 
 
 def _chosen(ids: list[int] | None, everything: bool) -> list[int] | None:

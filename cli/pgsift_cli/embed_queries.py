@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import Session, command
+from pgsift_cli._common import Session, command, writing_embedder
 
 
 def register(app: typer.Typer) -> None:
@@ -22,11 +22,11 @@ def embed_queries(
         Path, typer.Argument(metavar="FILE", help="One query a line, as UTF-8; - is standard input.")
     ],
     embedder: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--embedder", metavar="MODEL", help="As in pgsift ingest; must be the model of the tenant."
         ),
-    ] = "minilm",
+    ] = None,
 ) -> None:
     """Store the vectors of queries.
 
@@ -37,8 +37,8 @@ def embed_queries(
       pgsift embed-queries questions.txt
       echo "sick pay" | pgsift embed-queries -
     """
-    from pgsift.embed import load_embedder
-
+    if embedder == "none":
+        raise typer.BadParameter("none has no vectors to give", param_hint="--embedder")
     content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     try:
         text = content.decode("utf-8-sig")
@@ -47,8 +47,9 @@ def embed_queries(
             f"{file} is not UTF-8: {error.reason} at byte {error.start}", param_hint="'FILE'"
         ) from None
     queries = [line for line in text.splitlines() if line.strip()]
-    model = load_embedder(embedder)
     with session.store() as store:
+        model = writing_embedder(session, store, embedder)
+        assert model is not None
         for query in queries:
             store.cache_query_embedding(session.tenant, query, embedder=model)
     if session.json:

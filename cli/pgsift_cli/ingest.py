@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgsift_cli._common import SOME_FAILED, Session, command, document_embedder, no_empty_name
+from pgsift_cli._common import SOME_FAILED, Session, command, no_empty_name, writing_embedder
 
 if TYPE_CHECKING:
     from pgsift.models import IngestReport
@@ -30,11 +30,12 @@ Classification = Annotated[
     ),
 ]
 EmbedderName = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--embedder",
         metavar="MODEL",
-        help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or none.",
+        help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or none. "
+        "Default: the tenant's model; minilm where it has none.",
     ),
 ]
 KeepSource = Annotated[
@@ -57,7 +58,7 @@ def ingest(
     ],
     acl: Acl = None,
     classification: Classification = None,
-    embedder: EmbedderName = "minilm",
+    embedder: EmbedderName = None,
     prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Put before every key.")] = "",
     format: Annotated[
         str | None,
@@ -96,11 +97,11 @@ def ingest(
       pgsift ingest notes.jsonl --embedder none
       curl -s https://example.org/page.html | pgsift ingest - --format html --key page
     """
-    model = document_embedder(embedder)
     from pgsift.errors import report_of
 
     try:
         with session.store() as store, session.out.progress() as progress:
+            model = writing_embedder(session, store, embedder)
             report = store.ingest(
                 session.tenant,
                 paths,

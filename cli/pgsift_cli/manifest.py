@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -113,6 +113,10 @@ def diff(
       pgsift manifest diff 2024-06.json now --json
     """
     with session.store() as store:
+        names = {m.manifest_name for m in store.manifests(session.tenant)} | {"now"}
+        for name in (a, b):
+            if not _is_file(name) and name not in names:
+                _no_such(session, name)
         if _is_file(a) or _is_file(b):
             from pgsift.manifests import compare
 
@@ -145,8 +149,12 @@ def delete(session: Session, name: Name) -> None:
     if session.json:
         session.out.document({"deleted": found})
     if not found:
-        session.out.remark("no manifest of this name")
-        raise typer.Exit(NOT_FOUND)
+        _no_such(session, name)
+
+
+def _no_such(session: Session, name: str) -> NoReturn:
+    session.out.remark(f"there is no manifest {safe(repr(name))}; pgsift manifest list lists them")
+    raise typer.Exit(NOT_FOUND)
 
 
 def _is_file(name: str) -> bool:
@@ -173,7 +181,7 @@ def _stored(session: Session, store: Store, name: str, documents: bool) -> dict[
         return store.current_manifest(session.tenant, documents=documents)
     found = next((m for m in store.manifests(session.tenant) if m.manifest_name == name), None)
     if found is None:
-        raise typer.BadParameter(f"there is no manifest {name!r}; pgsift manifest list lists them")
+        _no_such(session, name)
     result: dict[str, Any] = found.to_dict()
     if documents:
         result["documents"] = [d.to_dict() for d in store.all_manifest_documents(session.tenant, name)]

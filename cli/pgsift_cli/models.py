@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import Session, command, document_embedder
+from pgsift_cli._common import Session, command, writing_embedder
 from pgsift_cli.output import safe
 
 app = typer.Typer(
@@ -91,8 +91,8 @@ def register(
 def backfill(
     session: Session,
     embedder: Annotated[
-        str, typer.Option("--embedder", metavar="MODEL", help="As in pgsift ingest.")
-    ] = "minilm",
+        str | None, typer.Option("--embedder", metavar="MODEL", help="As in pgsift ingest.")
+    ] = None,
 ) -> None:
     """Embed the chunks of a tenant that have no vector of a model: those stored from SQL, or without one.
 
@@ -103,10 +103,11 @@ def backfill(
       pgsift models backfill
       pgsift models backfill --tenant acme --embedder onnx:models/bge-m3
     """
-    model = document_embedder(embedder)
-    if model is None:
+    if embedder == "none":
         raise typer.BadParameter("none has no vectors to give", param_hint="--embedder")
     with session.store() as store, session.out.progress() as progress:
+        model = writing_embedder(session, store, embedder)
+        assert model is not None
         done = store.embed_missing(session.tenant, embedder=model, progress=progress)
     if session.json:
         session.out.document({"model": model.name, "embedded": done})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, document_embedder
+from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, writing_embedder
 from pgsift_cli.ingest import Acl, Classification, EmbedderName, KeepSource, remarks
 from pgsift_cli.output import safe
 
@@ -53,7 +53,7 @@ def sync(
             help="text, markdown, html or jsonl, instead of what the file names say.",
         ),
     ] = None,
-    embedder: EmbedderName = "minilm",
+    embedder: EmbedderName = None,
     keep_source: KeepSource = False,
     listing: Annotated[bool, typer.Option("--list", help="List what is synchronized, and end.")] = False,
     forget: Annotated[
@@ -93,12 +93,12 @@ def sync(
         raise typer.BadParameter("name a folder or a file of JSON lines, or pass --list")
     if name is not None and (not name or len(sources) > 1):
         raise typer.BadParameter("--name is the name of one source")
-    model = None if dry_run else document_embedder(embedder)
     reports: list[SyncReport] = []
     from pgsift.errors import report_of
 
     try:
         with session.store() as store, session.out.progress() as progress:
+            model = None if dry_run else writing_embedder(session, store, embedder)
             for source in sources:
                 report = store.sync(
                     session.tenant,

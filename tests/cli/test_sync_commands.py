@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from conftest import Cli
 
@@ -106,6 +108,86 @@ def test_usage_of_sync(cli: Cli, folder: Path) -> None:
     assert keys(cli) == []
 
 
+class Named:
+    """An embedder of any name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.revision = "1"
+        self.dimensions = 2
+        self.metric = "cosine"
+        self.max_tokens = 512
+        self.query_prefix = self.document_prefix = ""
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        return [[1.0, float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, float(len(text))]
+
+
+def test_vectors_are_of_the_tenants_model_unless_another_is_named(
+    cli: Cli, folder: Path, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, other = f"{tenant} ours", f"{tenant} other"
+    loaded: list[str] = []
+
+    def load(spec: str = "minilm") -> Named:
+        loaded.append(spec)
+        return Named(spec)
+
+    monkeypatch.setattr("pgsift.embed.load_embedder", load)
+    (folder / "bad.txt").write_bytes(b"\xff")
+    assert cli("ingest", str(folder), "--embedder", ours).code == 7
+    (folder / "c.txt").write_text("about cherries")
+    assert cli("sync", str(folder)).code == 7
+    assert cli("models", "backfill").code == 0
+    assert cli("embed-queries", "-", input="cherries").code == 0
+    (folder / "more.txt").write_bytes(b"\xff")
+    assert cli("ingest", str(folder), "--embedder", other).code == 7
+    assert set(loaded) == {ours, other}
+    # Each letter with the model of its run, unless another is named.
+    loaded.clear()
+    for name in ("bad.txt", "more.txt"):
+        (folder / name).write_text("mended now")
+    letters = cli("dead-letters", "--json").json["dead_letters"]
+    first, second = sorted(letter["dead_letter_id"] for letter in letters)
+    assert cli("dead-letters", "retry", str(first)).code == 0
+    assert cli("dead-letters", "retry", str(second), "--embedder", ours).code == 0
+    assert loaded == [other, ours]  # the first failed again in the last ingest
+
+
+def test_the_name_of_a_model_need_not_be_that_of_an_embedder(
+    cli: Cli, folder: Path, tenant: str, schema_dsn: str
+) -> None:
+    with Store(schema_dsn) as store:
+        name = f"{tenant} by hand"
+        store.register_model(name, 2)
+        document = {"key": "k", "chunks": [{"body": "x", "embedding": [1.0, 1.0]}]}
+        with psycopg.connect(schema_dsn, autocommit=True) as conn:  # as an application does it in SQL
+            conn.execute(
+                "SELECT count(*) FROM sift.put_documents(%s, %s, model => %s)",
+                [tenant, json.dumps([document]), name],
+            )
+    refused = cli("ingest", str(folder))
+    assert refused.code == 2
+    assert "is not the name of an embedder" in refused.err and "--embedder none" in refused.err
+    assert cli("ingest", str(folder), *NONE).code == 0
+
+
+def test_letters_that_are_not_there(cli: Cli, folder: Path) -> None:
+    (folder / "bad.txt").write_bytes(b"\xff")
+    assert cli("ingest", str(folder), *NONE).code == 7
+    (letter,) = cli("dead-letters", "--json").json["dead_letters"]
+    number, none = str(letter["dead_letter_id"]), str(letter["dead_letter_id"] + 1)
+    for command in ("retry", "clear"):
+        missing = cli("dead-letters", command, none)
+        assert (missing.code, missing.err) == (3, f"no dead letter {none}\n")
+    assert cli("dead-letters", "retry", number, none).code == 7
+    assert cli("dead-letters", "clear", number, none, "--json").json == {"cleared": 1}
+    assert cli("dead-letters", "retry", "--all").code == 0
+
+
 def test_manifests(cli: Cli, folder: Path, tmp_path: Path) -> None:
     cli("ingest", str(folder), *NONE)
     made = cli("manifest", "create", "--name", "one", "--json").json
@@ -134,7 +216,10 @@ def test_manifests(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert cli("manifest", "show", "now", "--json").json["summary"]["digests"] == listed[0]["summary"]["digests"]
     assert len(cli("manifest", "list", "--json").json["manifests"]) == 2
     assert cli("manifest", "create", "--name", "two").code == 2
-    assert cli("manifest", "show", "none such").code == 2
+    for command in (("show",), ("diff",), ("diff", "two"), ("diff", str(file)), ("delete",)):
+        missing = cli("manifest", *command, "none such")
+        assert (missing.code, missing.out) == (3, "")
+        assert "no manifest 'none such'" in missing.err
     file.write_text("{}")
     assert cli("manifest", "diff", str(file)).code == 2
     assert cli("manifest", "delete", "one").code == 0
