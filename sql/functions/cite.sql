@@ -20,6 +20,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.cite(text, text[], text[]) IS
-    'The visible documents of these keys, in their order, each once, as CSL-JSON (https://citationstyles.org): id is the key; title, author, issued, DOI, container-title and the like are taken from the title and the metadata (author or authors, year or date, doi, journal, booktitle, publisher, volume, number, pages, url, type, in BibTeX's or CSL's names), or from the metadata member csl. Nothing is invented: what is not known is left out. A key that is not there or not visible gives no row.';
+    'The visible documents of these keys, in their order, each once, as CSL-JSON (https://citationstyles.org): id is the key; title, author, issued, DOI, container-title and the like are taken from the title and the metadata (author or authors, year or date, doi, journal, booktitle, publisher, volume, number, pages, url, type, in the names that BibTeX or CSL give them), or from the metadata member csl. Nothing is invented: what is not known is left out. A key that is not there or not visible gives no row.';
 REVOKE ALL ON FUNCTION sift.cite(text, text[], text[]) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.cite(text, text[], text[]) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -22,20 +22,10 @@ BEGIN
             MESSAGE = 'a tenant needs a name of 1 to 200 bytes without control characters',
             HINT = 'For example sift.create_tenant(''acme'').';
     END IF;
-    -- Neither so large nor so small that a score could leave the range of a double.
-    IF NOT coalesce(k1 = 0::double precision OR k1 BETWEEN 1e-100::double precision AND 1e100::double precision, false) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('k1 must be 0 or between 1e-100 and 1e100, not %s', coalesce(k1::text, 'NULL')),
-            HINT = 'k1 is how soon repeats of a term stop to count: 1.2 is the default, 0 counts a term once.';
-    END IF;
-    IF NOT coalesce(b = 0::double precision OR b BETWEEN 1e-100::double precision AND 1::double precision, false) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('b must lie between 0 and 1 and not be closer to 0 than 1e-100, not %s', coalesce(b::text, 'NULL')),
-            HINT = 'b is how much long chunks are marked down: 0.75 is the default, 0 is not at all.';
-    END IF;
+    PERFORM sift._check_ranking(k1, b, 1::double precision, 1::double precision);
     IF index_title IS NULL OR index_title NOT IN ('first', 'none') THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('index_title must be first or none, not %s', coalesce(index_title, 'NULL')),
-            HINT = 'first: a title is found with the first chunk; none: not at all.';
+            HINT = 'first: a title is found with the first chunk that is ranked; none: not at all.';
     END IF;
     INSERT INTO sift.tenants AS t (tenant_id, name, analyzer, analyzer_fingerprint, k1, b, index_title)
     VALUES (nextval('sift.tenant_ids')::integer, tenant, analyzer, v_fingerprint, k1, b, index_title)

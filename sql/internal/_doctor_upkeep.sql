@@ -159,7 +159,7 @@ BEGIN
     SELECT 'dead_letters'::text, 'warning'::text, 'dead letters'::text,
            format('%s sources could not be ingested, the last at %s', count(*),
                   to_char(max(l.created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI" UTC"')),
-           format('SELECT * FROM sift.list_dead_letters(%L)', tenant), false
+           format('pgsift dead-letters retry --all --tenant %s', sift._shell_word(tenant)), false
     FROM sift.dead_letters AS l
     WHERE l.tenant_id = v_tenant_id
     HAVING count(*) > 0;

@@ -60,7 +60,8 @@ BEGIN
         'settings', (SELECT jsonb_build_object(
                          'analyzer', t.analyzer, 'analyzer_fingerprint', t.analyzer_fingerprint, 'k1', t.k1, 'b', t.b, 'rrf_k', t.rrf_k,
                          'lexical_weight', t.lexical_weight, 'dense_weight', t.dense_weight, 'depth', t.depth, 'index_title', t.index_title,
-                         'statistics', t.statistics, 'model', (SELECT m.name FROM sift.embedding_models AS m WHERE m.model_id = t.model_id))
+                         'statistics', t.statistics, 'title_weight', t.title_weight, 'abstract_weight', t.abstract_weight,
+                         'min_chunk_tokens', t.min_chunk_tokens, 'model', (SELECT m.name FROM sift.embedding_models AS m WHERE m.model_id = t.model_id))
                      FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id),
         'schema', sift.schema_version())
     INTO v_summary;

@@ -3,8 +3,8 @@ CREATE OR REPLACE FUNCTION sift._related(
     caller       oid,
     proof        bytea,
     tenant       text,
-    key          text,
-    chunk_id     bigint,
+    document     text,
+    chunk        bigint,
     k            integer,
     principals   text[],
     filter       jsonb,
@@ -41,8 +41,8 @@ DECLARE
     v_deepest    CONSTANT integer := 10000;
     v_tenant_id  integer := sift._enter(tenant, caller, proof);
     v_lists      bigint[] := sift._visible_lists(v_tenant_id, principals, caller);
-    v_key        text := key;
-    v_chunk_id   bigint := chunk_id;
+    v_key        text := document;
+    v_chunk_id   bigint := chunk;
     v_k          integer := k;
     v_terms_k    integer := terms;
     v_cap        integer := coalesce(per_document, 2147483647);
@@ -64,8 +64,8 @@ DECLARE
     v_rows       integer;
 BEGIN
     IF (v_key IS NULL) = (v_chunk_id IS NULL) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'related wants a key or a chunk_id, and not both',
-            HINT = 'sift.related(tenant, ''KEY'') for a document, sift.related(tenant, chunk_id => N) for one passage of it.';
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'related wants a document or a chunk, and not both',
+            HINT = 'sift.related(tenant, ''KEY'') for a document, sift.related(tenant, chunk => N) for one passage of it.';
     END IF;
     IF v_k IS NULL OR v_k < 0 OR v_k > 1000 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must lie between 0 and 1000, not %s', coalesce(v_k::text, 'NULL')),

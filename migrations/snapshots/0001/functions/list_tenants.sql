@@ -17,6 +17,9 @@ RETURNS TABLE (
     statistics           text,
     strip_questions      boolean,
     expand               boolean,
+    title_weight         double precision,
+    abstract_weight      double precision,
+    min_chunk_tokens     integer,
     created_at           timestamptz
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
@@ -24,7 +27,8 @@ AS $$
 BEGIN
     RETURN QUERY
     SELECT t.name, t.analyzer, t.analyzer_fingerprint, t.k1, t.b, t.rrf_k, t.depth, t.index_title, a.principals, m.name,
-           t.keep_history, t.remote_classifications, t.remote_retained, t.statistics, t.strip_questions, t.expand, t.created_at
+           t.keep_history, t.remote_classifications, t.remote_retained, t.statistics, t.strip_questions, t.expand, t.title_weight,
+           t.abstract_weight, t.min_chunk_tokens, t.created_at
     FROM sift.tenants AS t
     LEFT JOIN sift.access_lists AS a ON a.tenant_id = t.tenant_id AND a.access_list_id = t.default_access_list_id
     LEFT JOIN sift.embedding_models AS m ON m.model_id = t.model_id

@@ -9,13 +9,20 @@
 --   statistics              whose N, df and avgdl score a search: "tenant", or "visible", those of the chunks the caller may see, slower
 --   strip_questions         whether questions are searched for without their interrogatives and auxiliaries
 --   expand                  whether the words that an acronym stands for are searched for too (sift.set_acronyms)
+--   k1, b                   of BM25, for searches that name no others
+--   title_weight, abstract_weight  what an occurrence of a term in the title, and in a chunk of kind abstract, counts as; 1 is like any other
+--   min_chunk_tokens        chunks with fewer tokens are not ranked, tables, figures and claims excepted; 1: none is too short. Refused
+--                           where it would change chunks that are stored
 CREATE OR REPLACE FUNCTION sift.set_tenant(tenant text, options jsonb) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
-    v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained', 'statistics', 'strip_questions', 'expand'];
+    v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained', 'statistics', 'strip_questions', 'expand',
+                               'k1', 'b', 'title_weight', 'abstract_weight', 'min_chunk_tokens'];
     v_option    record;
+    v_number    double precision;
+    v_changed   bigint;
 BEGIN
     IF options IS NULL OR jsonb_typeof(options) <> 'object' THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'options must be a JSON object', HINT = format('Options: %s.', array_to_string(v_known, ', '));
@@ -33,6 +40,42 @@ BEGIN
             UPDATE sift.tenants AS t
             SET remote_classifications = CASE WHEN jsonb_typeof(v_option.value) = 'array'
                 THEN ARRAY(SELECT DISTINCT e.value FROM jsonb_array_elements_text(v_option.value) AS e (value) ORDER BY e.value) END
+            WHERE t.tenant_id = v_tenant_id;
+        ELSIF v_option.name IN ('k1', 'b', 'title_weight', 'abstract_weight', 'min_chunk_tokens') AND jsonb_typeof(v_option.value) <> 'number' THEN
+            RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('%s must be a number', v_option.name),
+                HINT = format('For example {"%s": 1}.', v_option.name);
+        ELSIF v_option.name = 'min_chunk_tokens' THEN
+            IF v_option.value::numeric NOT BETWEEN 1 AND 10000 OR v_option.value::numeric <> trunc(v_option.value::numeric) THEN
+                RAISE EXCEPTION USING ERRCODE = 'PS002',
+                    MESSAGE = format('min_chunk_tokens must be a whole number from 1 to 10000, not %s', left(v_option.value::text, 50)),
+                    HINT = 'Chunks with fewer tokens are not ranked; 1 ranks all, 20 is usual for papers.';
+            END IF;
+            -- Waits for whoever is storing documents by the old limit; who comes after sees the new one.
+            PERFORM FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR UPDATE;
+            SELECT count(*) INTO v_changed
+            FROM sift.chunks AS c
+            CROSS JOIN LATERAL (SELECT coalesce(cardinality(string_to_array(coalesce(c.unranked_tokens, c.tokens), ' ')), 0) - c.title_tokens AS tokens OFFSET 0) AS n
+            WHERE c.tenant_id = v_tenant_id AND c.kind IN ('text', 'abstract')
+              AND (c.unranked_tokens IS NULL) <> (v_option.value::integer = 1 OR n.tokens >= v_option.value::integer);
+            IF v_changed > 0 THEN
+                RAISE EXCEPTION USING ERRCODE = 'PS011',
+                    MESSAGE = format('min_chunk_tokens cannot become %s: %s chunks are stored that it would rank, or no longer rank', v_option.value, v_changed),
+                    HINT = 'Set it before documents are stored: make a tenant with it, and ingest into that.';
+            END IF;
+            UPDATE sift.tenants AS t SET min_chunk_tokens = v_option.value::integer WHERE t.tenant_id = v_tenant_id;
+        ELSIF v_option.name IN ('k1', 'b', 'title_weight', 'abstract_weight') THEN
+            -- What a double cannot hold is out of range, whatever it is; numeric text as jsonb has no NaN and no infinity.
+            v_number := CASE WHEN abs(v_option.value::numeric) > 1e101 THEN 'Infinity'::double precision
+                             WHEN abs(v_option.value::numeric) < 1e-101 AND v_option.value::numeric <> 0 THEN -1::double precision
+                             ELSE v_option.value::double precision END;
+            PERFORM sift._check_ranking(CASE v_option.name WHEN 'k1' THEN v_number ELSE 1::double precision END,
+                                        CASE v_option.name WHEN 'b' THEN v_number ELSE 1::double precision END,
+                                        CASE v_option.name WHEN 'title_weight' THEN v_number ELSE 1::double precision END,
+                                        CASE v_option.name WHEN 'abstract_weight' THEN v_number ELSE 1::double precision END);
+            UPDATE sift.tenants AS t
+            SET k1 = CASE v_option.name WHEN 'k1' THEN v_number ELSE t.k1 END, b = CASE v_option.name WHEN 'b' THEN v_number ELSE t.b END,
+                title_weight = CASE v_option.name WHEN 'title_weight' THEN v_number ELSE t.title_weight END,
+                abstract_weight = CASE v_option.name WHEN 'abstract_weight' THEN v_number ELSE t.abstract_weight END
             WHERE t.tenant_id = v_tenant_id;
         ELSIF v_option.name = 'statistics' THEN
             IF v_option.value NOT IN ('"tenant"'::jsonb, '"visible"'::jsonb) THEN
@@ -61,6 +104,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.set_tenant(text, jsonb) IS
-    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics, strip_questions, expand.';
+    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics, strip_questions, expand, k1, b, title_weight, abstract_weight, min_chunk_tokens.';
 REVOKE ALL ON FUNCTION sift.set_tenant(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.set_tenant(text, jsonb) TO sift_owner, sift_writer;

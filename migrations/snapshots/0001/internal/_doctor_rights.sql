@@ -51,7 +51,7 @@ BEGIN
     SELECT 'grants', 'error', g.name,
            format('%s may %s on this %s', CASE g.grantee WHEN 0 THEN 'everybody (PUBLIC)' ELSE pg_get_userbyid(g.grantee) END,
                   g.privileges, lower(g.kind)),
-           format('REVOKE ALL ON %s %s FROM %s', g.kind, split_part(g.name, ' (', 1),
+           format('REVOKE ALL ON %s %s FROM %s', CASE g.kind WHEN 'VIEW' THEN 'TABLE' ELSE g.kind END, split_part(g.name, ' (', 1),
                   CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END),
            true
     FROM granted AS g
@@ -75,7 +75,7 @@ BEGIN
     SELECT 'definitions'::text, 'error'::text, p.oid::regprocedure::text,
            CASE WHEN p.prosecdef THEN 'the function runs with its owner''s rights and without a pinned search_path: whoever calls it can make it run anything'
                 ELSE 'the function has no pinned search_path' END,
-           'pgsift db check, then run the file of the function again', true
+           'pgsift doctor --fix', true
     FROM pg_catalog.pg_proc AS p
     WHERE p.pronamespace = 'sift'::regnamespace AND p.prosqlbody IS NULL
       AND NOT coalesce(p.proconfig, '{}'::text[]) @> ARRAY['search_path=pg_catalog, pg_temp']

@@ -80,8 +80,8 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT 'wraparound'::text, CASE WHEN age(d.datfrozenxid) > 1500000000 THEN 'error' ELSE 'warning' END, 'database'::text,
-           format('the oldest transaction number of the database is %s transactions back; at about 2,100,000,000 the server stops to write', age(d.datfrozenxid)),
-           'VACUUM (FREEZE) as a superuser, and end old transactions, prepared ones and replication slots'::text, false
+           format('the oldest transaction number of the database is %s transactions back; at about 2,100,000,000 the server stops to write; end old transactions, prepared ones and replication slots first', age(d.datfrozenxid)),
+           'VACUUM (FREEZE)'::text, false
     FROM pg_catalog.pg_database AS d
     WHERE d.datname = current_database() AND age(d.datfrozenxid) > 1000000000;
     RETURN QUERY

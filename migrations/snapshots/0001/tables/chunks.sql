@@ -26,9 +26,11 @@ CREATE TABLE sift.chunks (
     CONSTRAINT chunks_field_tokens_check CHECK (title_tokens >= 0 AND overlap_tokens >= 0),
     CONSTRAINT chunks_unranked_tokens_check CHECK (unranked_tokens IS NULL OR (tokens = '' AND doc_length = 0))
 );
--- Neither begins with tenant_id, for the reason given in documents.
+-- None begins with tenant_id, for the reason given in documents.
 CREATE INDEX chunks_access_list_id_idx ON sift.chunks (access_list_id, tenant_id, chunk_id);
 CREATE INDEX chunks_text_hash_idx ON sift.chunks (text_hash, tenant_id);
+-- Counts chunks that are not ranked, and finds their documents, without reading the others.
+CREATE INDEX chunks_unranked_idx ON sift.chunks (kind, tenant_id, document_id) WHERE unranked_tokens IS NOT NULL;
 COMMENT ON TABLE sift.chunks IS 'The retrieval unit: a verbatim piece of a document''s text, and the tokens the analyzer made of it.';
 COMMENT ON COLUMN sift.chunks.access_list_id IS 'That of the document, kept here so that permission is one probe of this index.';
 COMMENT ON COLUMN sift.chunks.doc_length IS 'Number of tokens, repeats included; 0 is not counted in the corpus statistics.';
