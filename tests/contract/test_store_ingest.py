@@ -410,7 +410,9 @@ def test_ctrl_c_leaves_whole_documents(dsn: str, tmp_path: Path) -> None:
                 json.dumps({"id": f"d{number:05}", "text": f"number{number} shared words " * 8}) + "\n"
             )
     code = (
-        "import sys, pgsift\n"
+        "import signal, sys, pgsift\n"
+        # What a shell runs in the background ignores interrupts, and hands that on.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "with pgsift.Store(sys.argv[1]) as store:\n"
         "    store.create_tenant('t', default_principals=['public'])\n"
         "    seen = lambda p: print(p.documents, flush=True)\n"
