@@ -22,7 +22,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "pkg" / "pgsift"
 
 #: Source and generated file.
-FILES = {"store_async.py": "store.py", "_ingest_async.py": "_ingest.py", "_sync_async.py": "_sync.py"}
+FILES = {"store_async.py": "store.py", "_ingest_async.py": "_ingest.py", "_rerank_async.py": "_rerank.py",
+         "_sync_async.py": "_sync.py"}
 
 NAMES = {
     "AsyncConnection": "Connection",
@@ -35,6 +36,7 @@ NAMES = {
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_ingest_async": "_ingest",
+    "_rerank_async": "_rerank",
     "_sync_async": "_sync",
     "asynccontextmanager": "contextmanager",
     "run_in_thread": "run_here",

@@ -53,8 +53,9 @@ from pgsift.models import (
     SyncItem,
     SyncSource,
     Tenant,
+    TokenModel,
 )
-from pgsift.vectors import as_floats, vector_text
+from pgsift.vectors import as_floats, as_matrix, matrix_text, vector_text
 
 T = TypeVar("T")
 
@@ -1127,6 +1128,10 @@ def search(
     as_of: datetime.datetime | str | None = None,
     collapse_clusters: bool = False,
     skip: int = 0,
+    mmr: float | None = None,
+    token_budget: int | None = None,
+    query_token_embeddings: Any = None,
+    token_model: str | None = None,
     plain: bool = False,
     strip_questions: bool | None = None,
     expand: bool | None = None,
@@ -1162,9 +1167,123 @@ def search(
         as_of=("timestamptz", moment(as_of, "as_of")),
         collapse_clusters=("boolean", bool(collapse_clusters)),
         skip=("integer", integer(skip, "skip")),
+        mmr=("double precision", number(mmr, "mmr")),
+        token_budget=("integer", integer(token_budget, "token_budget")),
+        query_token_embeddings=(
+            "real[]",
+            None if query_token_embeddings is None else as_matrix(query_token_embeddings),
+        ),
+        token_model=("text", name(token_model, "token_model")),
         plain=("boolean", bool(plain)),
         strip_questions=("boolean", None if strip_questions is None else bool(strip_questions)),
         expand=("boolean", None if expand is None else bool(expand)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is asked for of a ranking: ``rows`` of it, of which the first ``skip`` are left out."""
+
+    rows: int
+    skip: int
+
+
+def checked_page(
+    k: int, skip: int, per_document: int | None, mmr: float | None, token_budget: int | None
+) -> Page:
+    """What the database checks of a page that is chosen outside of it."""
+    count, left_out = integer(k, "k"), integer(skip, "skip")
+    cap, budget = integer(per_document, "per_document"), integer(token_budget, "token_budget")
+    share = number(mmr, "mmr")
+    if count is None or left_out is None or count < 0 or left_out < 0:
+        raise InvalidArgument(f"k and skip must not be negative, not {k} and {skip}")
+    if cap is not None and cap < 1:
+        raise InvalidArgument(f"per_document must be at least 1, not {cap}", hint="None is no cap.")
+    if share is not None and not 0 <= share <= 1:
+        raise InvalidArgument(
+            f"mmr must lie between 0 and 1, not {share}", hint="1 is relevance alone, 0 difference alone."
+        )
+    if budget is not None and budget < 1:
+        raise InvalidArgument(
+            f"token_budget must be at least 1, not {budget}", hint="A text has a token for every four bytes."
+        )
+    return Page(count + left_out, left_out)
+
+
+def choose_chunks(
+    tenant: str,
+    chunk_ids: Sequence[int],
+    scores: Sequence[float | None],
+    *,
+    k: int,
+    principals: Iterable[str] | None,
+    per_document: int | None,
+    mmr: float | None,
+    token_budget: int | None,
+    model: str | None,
+) -> Call[int]:
+    """Chooses a page among chunks by scores of one's own; their numbers in order."""
+    return _call(
+        "choose_chunks",
+        "chunk_id",
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        chunk_ids=("bigint[]", [int(chunk_id) for chunk_id in chunk_ids]),
+        scores=("double precision[]", [number(score, "a score") for score in scores]),
+        k=("integer", integer(k, "k")),
+        principals=("text[]", names(principals, "principals")),
+        per_document=("integer", integer(per_document, "per_document")),
+        mmr=("double precision", number(mmr, "mmr")),
+        token_budget=("integer", integer(token_budget, "token_budget")),
+        model=("text", name(model, "model")),
+    )
+
+
+def register_token_model(model: str, dimensions: int, revision: str) -> Call[int]:
+    """Registers a model that gives one vector per token."""
+    return _call(
+        "register_token_model",
+        None,
+        _first,
+        model=("text", name(model, "model")),
+        dimensions=("integer", integer(dimensions, "dimensions")),
+        revision=("text", name(revision, "revision")),
+    )
+
+
+def list_token_models() -> Call[TokenModel]:
+    """The models that give one vector per token."""
+    return _call("list_token_models", TokenModel, TokenModel)
+
+
+def chunks_without_token_embedding(
+    tenant: str, model: str | None, k: int, after: int, remote: bool = False
+) -> Call[ChunkText]:
+    """The next chunks that lack token vectors."""
+    return _call(
+        "chunks_without_token_embedding",
+        ChunkText,
+        ChunkText,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        k=("integer", integer(k, "k")),
+        after=("bigint", after),
+        remote=("boolean", remote),
+    )
+
+
+def put_token_embeddings(
+    tenant: str, model: str, chunk_ids: Sequence[int], embeddings: Sequence[Any]
+) -> Call[int]:
+    """Stores the token vectors of chunks."""
+    return _call(
+        "put_token_embeddings",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        chunk_ids=("bigint[]", [int(chunk_id) for chunk_id in chunk_ids]),
+        embeddings=("text[]", [matrix_text(embedding) for embedding in embeddings]),
     )
 
 

@@ -98,7 +98,11 @@ class Document(Record):
 class Hit(Record):
     """One row of a search, with every raw number. ``section`` is the path of headings; ``char_start`` and
     ``char_end`` are where ``body`` stands in the document's text; ``duplicates`` counts the identical texts
-    it stands for."""
+    it stands for.
+
+    A hit that was reranked has a ``rerank_score`` and a ``former_rank``, the place it had before; one that was
+    not judged has the rank alone. ``may_be_sent`` tells whether the tenant's options let the text be sent to a
+    model on another machine."""
 
     rank: int
     score: float
@@ -121,6 +125,9 @@ class Hit(Record):
     duplicates: int
     legs: str
     dense_path: str | None
+    rerank_score: float | None = None
+    former_rank: int | None = None
+    may_be_sent: bool = True
 
 
 class SearchResult(Sequence[Hit]):
@@ -765,6 +772,15 @@ class Model(Record):
     document_prefix: str
     lexical_weight: float
     dense_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenModel(Record):
+    """A model that gives one vector per token."""
+
+    model: str
+    revision: str
+    dimensions: int
 
 
 @dataclass(frozen=True, slots=True)

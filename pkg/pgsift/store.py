@@ -23,6 +23,7 @@ from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_here
 from pgsift._ingest import Ingest, made_options
+from pgsift._rerank import embed_tokens, reranked
 from pgsift._sync import Sync
 from pgsift.domain.query import parse_query
 from pgsift.embed import Embedder, is_embeddable, reads
@@ -80,7 +81,9 @@ from pgsift.models import (
     SyncReport,
     SyncSource,
     Tenant,
+    TokenModel,
 )
+from pgsift.rerank import Reranker, TokenEmbedder
 
 T = TypeVar("T")
 
@@ -986,6 +989,15 @@ class Store:
 
     # Models
 
+    def token_models(self) -> list[TokenModel]:
+        """The registered models that give one vector per token."""
+        return self._all(_calls.list_token_models())
+
+    def embed_tokens(self, tenant: str, embedder: TokenEmbedder) -> int:
+        """Compute and store token vectors of all chunks of a tenant that have none of the embedder's model; the
+        number of chunks."""
+        return embed_tokens(self, tenant, embedder)
+
     def models(self) -> list[Model]:
         """The registered embedding models."""
         return self._all(_calls.list_models())
@@ -1062,7 +1074,7 @@ class Store:
         depth: int | None = None,
         rrf_k: float | None = None,
         weights: Sequence[float] | None = None,
-        per_document: int | None = None,
+        per_document: int | None = 3,
         collapse: bool = True,
         min_score: float | None = None,
         max_distance: float | None = None,
@@ -1070,6 +1082,13 @@ class Store:
         collapse_clusters: bool = False,
         report_terms: bool = False,
         skip: int = 0,
+        mmr: float | None = None,
+        token_budget: int | None = None,
+        rerank: Reranker | None = None,
+        rerank_depth: int | None = None,
+        token_embedder: TokenEmbedder | None = None,
+        query_token_embeddings: Any = None,
+        token_model: str | None = None,
         sources: bool = False,
         plain: bool = False,
         strip_questions: bool | None = None,
@@ -1092,6 +1111,15 @@ class Store:
         documents of the hits are (:meth:`distinct_sources`). ``skip`` leaves out as many of the best hits:
         pages taken so are those of one long page.
 
+        Of one document at most ``per_document`` hits are shown (``None``: no cap), and the next best of
+        others move up. ``mmr`` between 0 and 1 trades relevance for difference: each next hit is the best by
+        ``mmr`` times its relevance less ``1 - mmr`` times its likeness to one before it. ``token_budget``
+        bounds the texts of all hits together, counted as one token for every four bytes; a text that does
+        not fit is passed over. ``rerank`` has a model (:func:`pgsift.rerank.load_reranker`) judge the ``body``
+        of the first ``rerank_depth`` hits (50) before cap, ``mmr`` and ``token_budget``; the others follow in
+        their order. ``token_embedder`` (or ``query_token_embeddings`` with ``token_model``) reranks in the
+        database, by the token vectors stored for chunks (:meth:`embed_tokens`). See docs/reranking.md.
+
         In the query ``"a phrase"``, ``+word``, ``-word`` and ``pre*`` are operators (docs/queries.md); with
         ``plain`` all of it is words. ``strip_questions`` leaves out the words that make a question one, and
         ``expand`` adds what acronyms stand for (:meth:`set_acronyms`); left out, both are as the tenant says.
@@ -1112,28 +1140,59 @@ class Store:
         ):
             query_embedding = run_here(chosen.embed_query, asked)
             model = model or chosen.name
+        if token_embedder is not None and query_token_embeddings is None and is_embeddable(asked):
+            query_token_embeddings = run_here(token_embedder.embed_query_tokens, asked)
+            token_model = token_model or token_embedder.name
+        settings: dict[str, Any] = {
+            "filter": filter,
+            "query_embedding": query_embedding,
+            "mode": mode,
+            "rrf_k": rrf_k,
+            "weights": weights,
+            "collapse": collapse,
+            "min_score": min_score,
+            "max_distance": max_distance,
+            "collapse_clusters": collapse_clusters,
+            "query_token_embeddings": query_token_embeddings,
+            "token_model": token_model,
+            "plain": plain,
+            "strip_questions": strip_questions,
+            "expand": expand,
+        }
+        hits: list[Hit] | None = None
+        notes: list[str] = []
+        if rerank is not None:
+            hits, notes = reranked(
+                self,
+                tenant,
+                query,
+                asked,
+                reranker=rerank,
+                rerank_depth=rerank_depth,
+                k=k,
+                skip=skip,
+                depth=depth,
+                principals=principals,
+                per_document=per_document,
+                mmr=mmr,
+                token_budget=token_budget,
+                model=model,
+                as_of=as_of,
+                settings=settings,
+            )
         call = _calls.search(
             tenant,
             query,
             k=k,
-            principals=principals,
-            filter=filter,
-            query_embedding=query_embedding,
-            mode=mode,
-            model=model,
-            depth=depth,
-            rrf_k=rrf_k,
-            weights=weights,
-            per_document=per_document,
-            collapse=collapse,
-            min_score=min_score,
-            max_distance=max_distance,
-            as_of=as_of,
-            collapse_clusters=collapse_clusters,
             skip=skip,
-            plain=plain,
-            strip_questions=strip_questions,
-            expand=expand,
+            depth=depth,
+            principals=principals,
+            per_document=per_document,
+            mmr=mmr,
+            token_budget=token_budget,
+            model=model,
+            as_of=as_of,
+            **settings,
         )
         terms = _calls.query_terms(
             tenant,
@@ -1143,7 +1202,8 @@ class Store:
             expand=expand,
             principals=principals,
         )
-        result = self._search(call, query, mode, terms, report_terms, unread)
+        result = self._search(call, query, mode, terms, report_terms, unread, hits)
+        result.warnings += tuple(notes)
         if sources:
             keys = dict.fromkeys(hit.key for hit in result)
             result.sources = tuple(self.distinct_sources(tenant, keys, principals=principals))
@@ -1280,8 +1340,10 @@ class Store:
         terms: Call[QueryTerm] | None,
         report_terms: bool = False,
         unread: bool = False,
+        hits: list[Hit] | None = None,
     ) -> SearchResult:
-        hits = self._all(call)
+        if hits is None:
+            hits = self._all(call)
         warnings = []
         if mode == "hybrid" and hits and hits[0].legs == "lexical":
             reason = "the model does not read its script" if unread else "neither given nor cached"

@@ -57,6 +57,30 @@ def as_floats(vector: Any, *, dimensions: int | None = None) -> list[float]:
     return result
 
 
+def as_matrix(vectors: Any) -> list[list[float]]:
+    """One vector per token as lists of floats, all of one length, at least one; raises as :func:`as_floats`."""
+    values: Any = vectors.tolist() if hasattr(vectors, "tolist") else vectors
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidVector(
+            f"token vectors are a sequence of vectors, not {type(vectors).__name__}",
+            hint="Pass a list of lists of floats, or a numpy array of shape (tokens, dimensions).",
+        )
+    rows = [as_floats(row) for row in values]
+    if not rows:
+        raise InvalidVector("there is no token vector")
+    for place, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise InvalidVector(
+                f"the vector of token {place} has {len(row)} dimensions, that of the first has {len(rows[0])}"
+            )
+    return rows
+
+
+def matrix_text(vectors: Any) -> str:
+    """Token vectors in the text form the database takes, ``[[0.1,0.2],[0.3,0.4]]``."""
+    return "[" + ",".join("[" + ",".join(map(repr, row)) + "]" for row in as_matrix(vectors)) + "]"
+
+
 def vector_text(vector: Any, *, dimensions: int | None = None) -> str:
     """The vector in pgvector's text form, ``[0.1,0.2]``; raises as :func:`as_floats`."""
     return "[" + ",".join(map(repr, as_floats(vector, dimensions=dimensions))) + "]"

@@ -57,9 +57,11 @@ def load_reranker(spec: str, **options: Any) -> Reranker:
     kind, colon, name = spec.partition(":")
     if kind in ("onnx", "sentence-transformers", "cohere") and name:
         factory = {"onnx": _onnx, "sentence-transformers": _hub, "cohere": _cohere}[kind]()
-        return _made("reranker", spec, factory, options, name)
+        made: Reranker = _made("reranker", spec, factory, options, name)
+        return made
     if kind == "tei" and not colon:
-        return _made("reranker", spec, _tei(), options)
+        served: Reranker = _made("reranker", spec, _tei(), options)
+        return served
     raise InvalidArgument(
         f"unknown reranker {spec!r}",
         hint="Use onnx:FOLDER, sentence-transformers:NAME, cohere:MODEL or tei.",

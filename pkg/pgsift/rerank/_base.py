@@ -33,8 +33,8 @@ class BaseReranker:
     remote: bool = False
 
     def __init__(self, *, name: str, batch_size: int) -> None:
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise InvalidArgument(f"batch_size is {batch_size!r}, must be an integer of at least 1")
+        if batch_size < 1:
+            raise InvalidArgument(f"batch_size is {batch_size}, must be at least 1")
         self.name = name
         self._batch_size = batch_size
 

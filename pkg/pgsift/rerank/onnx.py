@@ -72,8 +72,8 @@ def folder(
     A pair of more than ``max_tokens`` tokens loses tokens at the end of the longer of the two. The revision is
     a digest of the files and of these settings.
     """
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 8:
-        raise InvalidArgument(f"max_tokens is {max_tokens!r}, must be an integer of at least 8")
+    if max_tokens < 8:
+        raise InvalidArgument(f"max_tokens is {max_tokens}, must be at least 8")
 
     def truncate(tokenizer: Any) -> None:
         tokenizer.enable_truncation(max_length=max_tokens, strategy="longest_first")

@@ -110,8 +110,8 @@ class OnnxTokenEmbedder:
         if isinstance(texts, str):
             raise InvalidArgument("texts is one string, not a sequence of strings", hint="Pass a list.")
         for place, text in enumerate(texts):
-            if not isinstance(text, str) or not is_embeddable(text):
-                raise InvalidArgument(f"text {place} of {len(texts)} is blank or no string, and has no vectors")
+            if not is_embeddable(text):
+                raise InvalidArgument(f"text {place} of {len(texts)} is blank and has no vectors")
         prefixed = [self._prefixes[side] + without_surrogates(text) for text in texts]
         order = sorted(range(len(texts)), key=lambda place: len(prefixed[place]))
         found: dict[int, Vectors] = {}
@@ -155,8 +155,8 @@ def folder(
 
     Texts are cut after ``max_tokens`` tokens. The revision is a digest of the files and of these settings.
     """
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or not 3 <= max_tokens <= 4096:
-        raise InvalidArgument(f"max_tokens is {max_tokens!r}, must be an integer between 3 and 4096")
+    if not 3 <= max_tokens <= 4096:
+        raise InvalidArgument(f"max_tokens is {max_tokens}, must lie between 3 and 4096")
 
     def truncate(tokenizer: Any) -> None:
         tokenizer.enable_truncation(max_length=max_tokens)
