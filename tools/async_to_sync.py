@@ -22,20 +22,27 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent / "pkg" / "pgsift"
 
 #: Source and generated file.
-FILES = {"store_async.py": "store.py", "_ingest_async.py": "_ingest.py", "_rerank_async.py": "_rerank.py",
-         "_sync_async.py": "_sync.py"}
+FILES = {
+    "store_async.py": "store.py",
+    "_ingest_async.py": "_ingest.py",
+    "_rebuild_async.py": "_rebuild.py",
+    "_rerank_async.py": "_rerank.py",
+    "_sync_async.py": "_sync.py",
+}
 
 NAMES = {
     "AsyncConnection": "Connection",
     "AsyncConnectionPool": "ConnectionPool",
     "AsyncIngest": "Ingest",
     "AsyncIterator": "Iterator",
+    "AsyncRebuild": "Rebuild",
     "AsyncStore": "Store",
     "AsyncSync": "Sync",
     "AsyncTasks": "Tasks",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_ingest_async": "_ingest",
+    "_rebuild_async": "_rebuild",
     "_rerank_async": "_rerank",
     "_sync_async": "_sync",
     "asynccontextmanager": "contextmanager",

@@ -129,24 +129,6 @@ def writing_embedder(session: Session, store: Store, spec: str | None) -> Embedd
         ) from error
 
 
-def writing_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
-    """The embedder of a command that stores vectors: the one named, else that of the tenant's model, or minilm
-    where it has none yet. Vectors of another model are in no search of the tenant."""
-    if spec is not None:
-        return document_embedder(spec)
-    from pgsift.embed import DEFAULT_EMBEDDER
-    from pgsift.errors import InvalidArgument
-
-    model = store.tenant(session.tenant).model
-    try:
-        return document_embedder(model or DEFAULT_EMBEDDER)
-    except InvalidArgument as error:
-        raise InvalidArgument(
-            f"the tenant's model {model!r} is not the name of an embedder",
-            hint="Name the one that its vectors come from with --embedder, or pass --embedder none.",
-        ) from error
-
-
 def query_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
     """The embedder of a query: the one named, else that of the tenant's model where it can be had here.
 

@@ -17,12 +17,14 @@ from pgsift_cli import (
     duplicates,
     embed_queries,
     evaluate,
+    evidence,
     groups,
     history,
     ingest,
     manifest,
     models,
     query_terms,
+    rebuild,
     search,
     stats,
     sync,
@@ -61,7 +63,10 @@ app = typer.Typer(
     epilog="\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items()),
 )
 
-for module in (ingest, sync, search, query_terms, delete, history, documents, stats, embed_queries, evaluate):
+for module in (
+    ingest, sync, rebuild, search, evidence, query_terms,
+    delete, history, documents, stats, embed_queries, evaluate,
+):  # fmt: skip
     module.register(app)
 doctor.register(app)
 app.add_typer(dead_letters.app, name="dead-letters")

@@ -13,14 +13,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pgsift.models import Hit, IngestReport, Progress, SearchResult
+    from pgsift.models import Evidence, Hit, IngestReport, Progress, SearchResult
 
 # C0 controls and DEL, C1 controls, the controls of bidirectional text, line and paragraph separators, lone
 # surrogates, and the invisible tag characters.
@@ -150,7 +150,7 @@ class Output:
                 self.line(
                     f"{hit.rank}\t{hit.score:.6f}\t{safe(hit.key)}\t{safe(hit.title or '')}\t{_why(hit)}"
                 )
-                self.line("\t" + safe(hit.body if full else _excerpt(hit.body)))
+                self.line("\t" + safe(hit.body if full else "".join(text for text, _ in _shown(hit))))
             return
         from rich.padding import Padding
         from rich.text import Text
@@ -166,8 +166,37 @@ class Output:
                 # Line breaks of the text are kept; everything else that moves the cursor is not.
                 body = Text("\n".join(safe(line.expandtabs(4)) for line in hit.body.splitlines()))
             else:
-                body = Text(safe(_excerpt(hit.body)))
+                body = self._highlighted(_shown(hit))
             console.print(Padding(body, (0, 0, 1, 5)))
+
+    def evidence(self, key: str, passages: Sequence[Evidence]) -> None:
+        """Passages of a document: where each stands, then its text with its lines."""
+        if not self.interactive:
+            for passage in passages:
+                self.line(f"{safe(key)}\t{passage.char_start}\t{passage.char_end}\t{_where(passage)}")
+                for line in passage.text.splitlines():
+                    self.line("\t" + safe(line.expandtabs(4)))
+            return
+        from rich.padding import Padding
+        from rich.text import Text
+
+        console = self._console()
+        if passages:
+            console.print(Text(safe(passages[0].title or key), style="bold"), Text(safe(key), style="cyan"))
+        for passage in passages:
+            console.print(Text(_where(passage), style="dim"))
+            pieces = _pieces(passage.text, passage.highlights, lambda part: part.expandtabs(4))
+            console.print(Padding(self._highlighted(pieces, lines=True), (0, 0, 1, 2)))
+
+    def _highlighted(self, pieces: Sequence[tuple[str, bool]], *, lines: bool = False) -> Any:
+        """A text in pieces, those that were searched for in bold."""
+        from rich.text import Text
+
+        text = Text()
+        for piece, found in pieces:
+            shown = "\n".join(map(safe, piece.split("\n"))) if lines else safe(piece)
+            text.append(shown, style="bold yellow" if found else None)
+        return text
 
     def report(self, report: IngestReport) -> None:
         """What an ingest did."""
@@ -262,6 +291,39 @@ def _excerpt(body: str) -> str:
     if len(text) <= _EXCERPT:
         return text
     return text[: _EXCERPT - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _pieces(
+    text: str, spans: Sequence[Sequence[int]], clean: Callable[[str], str]
+) -> list[tuple[str, bool]]:
+    """A text cut at its highlights, each piece with whether it is one."""
+    pieces: list[tuple[str, bool]] = []
+    position = 0
+    for start, end in spans:
+        pieces += [(clean(text[position:start]), False), (clean(text[start:end]), True)]
+        position = end
+    pieces.append((clean(text[position:]), False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def _shown(hit: Hit) -> list[tuple[str, bool]]:
+    """What is shown of a hit, on one line: its snippet, else the beginning of its text."""
+    if hit.snippet is None or hit.snippet_start is None:
+        return [(_excerpt(hit.body), False)]
+    pieces = _pieces(hit.snippet, hit.highlights or (), lambda part: re.sub(r"\s+", " ", part))
+    before = hit.body[: hit.snippet_start].strip()
+    after = hit.body[hit.snippet_start + len(hit.snippet) :].strip()
+    return [*([("… ", False)] if before else []), *pieces, *([(" …", False)] if after else [])]
+
+
+def _where(passage: Evidence) -> str:
+    parts = [f"characters {passage.char_start:,} to {passage.char_end:,}"]
+    if passage.page is not None:
+        parts.append(f"page {passage.page}")
+    if passage.section:
+        parts.append(safe(passage.section))
+    parts.append(", ".join(map(safe, passage.terms)) or "no word of the query: the beginning")
+    return " · ".join(parts)
 
 
 def _why(hit: Hit) -> str:

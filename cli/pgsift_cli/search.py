@@ -26,6 +26,13 @@ from pgsift_cli.output import safe
 LEFT_OUT = "left out of the query: "
 
 
+class Unit(StrEnum):
+    """What a hit is."""
+
+    chunk = "chunk"
+    document = "document"
+
+
 class Mode(StrEnum):
     """Which rankings take part."""
 
@@ -57,6 +64,15 @@ def search(
             help="hybrid, lexical or dense: rank by words (BM25) and by vectors, or by one of them.",
         ),
     ] = Mode.hybrid,
+    unit: Annotated[
+        Unit,
+        typer.Option(
+            "--unit",
+            metavar="NAME",
+            help="chunk: every hit is a passage. document: every hit is a document, scored as a whole and shown "
+            "by its best passage.",
+        ),
+    ] = Unit.chunk,
     filter: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +121,26 @@ def search(
         float | None,
         typer.Option("--max-distance", metavar="X", help="Leave out dense matches that are further away."),
     ] = None,
+    k1: Annotated[
+        float | None,
+        typer.Option("--k1", metavar="X", help="BM25: how soon repeats stop to count. Default: the tenant's."),
+    ] = None,
+    b: Annotated[
+        float | None,
+        typer.Option("--b", metavar="X", help="BM25: how much length is marked down. Default: the tenant's."),
+    ] = None,
+    title_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--title-weight", metavar="X", help="What a word in the title counts as. Default: the tenant's."
+        ),
+    ] = None,
+    abstract_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--abstract-weight", metavar="X", help="What a word in an abstract counts as. Default: the tenant's."
+        ),
+    ] = None,
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -140,8 +176,18 @@ def search(
     plain: Plain = False,
     strip_questions: Strip = None,
     expand: Expand = None,
+    snippet_width: Annotated[
+        int,
+        typer.Option(
+            "--snippet-width",
+            metavar="N",
+            min=20,
+            max=4000,
+            help="Characters of the passage that is shown of each hit: the one with most words of the query.",
+        ),
+    ] = 300,
     full: Annotated[
-        bool, typer.Option("--full", help="Print whole chunks instead of their beginnings.")
+        bool, typer.Option("--full", help="Print whole chunks instead of passages.")
     ] = False,
 ) -> None:
     """Search as public, or as whoever --as names.
@@ -160,6 +206,7 @@ def search(
       pgsift search "pump" --filter "metadata.year >= 2020 AND kind = 'table'"
       pgsift search "pump" --mode lexical --json
       pgsift search "pump" -k 10 --skip 10
+      pgsift search "pump" --unit document --title-weight 2
       pgsift search "sick pay" --as-of 2024-05-31
       pgsift search "pump recall" --sources
     """
@@ -177,11 +224,16 @@ def search(
             principals=who,
             filter=conditions,
             mode=mode.value,
+            unit=unit.value,
             per_document=per_document,
             embedder=model,
             weights=pair,
             depth=depth,
             rrf_k=rrf_k,
+            k1=k1,
+            b=b,
+            title_weight=title_weight,
+            abstract_weight=abstract_weight,
             min_score=min_score,
             max_distance=max_distance,
             as_of=as_of,
@@ -191,6 +243,7 @@ def search(
             strip_questions=strip_questions,
             expand=expand,
             report_terms=True,
+            snippet_width=snippet_width,
         )
         if remember and model is not None and (mode is Mode.dense or reads(model, query)):
             store.cache_query_embedding(session.tenant, query, embedder=model, plain=plain)

@@ -25,6 +25,7 @@ from pgsift.models import (
     Acronym,
     AuditFinding,
     ChunkText,
+    Citation,
     ClusterMember,
     DeadLetter,
     DeleteResult,
@@ -34,12 +35,16 @@ from pgsift.models import (
     DocumentState,
     DocumentText,
     DocumentVersion,
+    Evidence,
+    Facet,
     Finding,
     FoldResult,
     Hit,
+    KeptDocument,
     Manifest,
     ManifestChange,
     ManifestDocument,
+    MatchCount,
     Member,
     Model,
     MoveResult,
@@ -49,11 +54,13 @@ from pgsift.models import (
     PutResult,
     QueryTerm,
     Record,
+    Related,
     Stats,
     SyncItem,
     SyncSource,
     Tenant,
     TokenModel,
+    UnrankedDocument,
 )
 from pgsift.vectors import as_floats, as_matrix, matrix_text, vector_text
 
@@ -501,6 +508,39 @@ def _source(version: int, media_type: str, compression: str, content: bytes) -> 
     )
 
 
+def documents_to_rebuild(
+    tenant: str, keys: Iterable[str] | None, k: int, after: str | None
+) -> Call[KeptDocument]:
+    """The next documents with the bytes they were made of."""
+    return _call(
+        "documents_to_rebuild",
+        '"key", "version", title, source_uri, source_version, metadata, language, license, classification, '
+        "observed_at, valid_from, valid_to, retain_until, parser, chunker, content_hash, media_type, "
+        '"length", compression, content, total_bytes',
+        _kept_document,
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        k=("integer", integer(k, "k")),
+        after=("text", after),
+    )
+
+
+def _kept_document(*row: Any) -> KeptDocument:
+    *known, compression, content, total_bytes = row
+    if content is not None:
+        content = zlib.decompress(content) if compression == "zlib" else bytes(content)
+    return KeptDocument(*known, content, total_bytes)
+
+
+def hold_documents(tenant: str, keys: Sequence[str], versions: Sequence[int]) -> Call[str]:
+    """Locks documents; the keys of those that are of the version named."""
+    return Call(
+        "SELECT h.key FROM sift.hold_documents(%s::text, %s::text[], %s::integer[]) AS h (key)",
+        (name(tenant, "tenant"), list(keys), list(versions)),
+        _first,
+    )
+
+
 def document_states(tenant: str, keys: Iterable[str], model: str | None) -> Call[DocumentState]:
     """What is stored of some documents."""
     return _call(
@@ -524,6 +564,21 @@ def list_documents(
         tenant=("text", name(tenant, "tenant")),
         principals=("text[]", names(principals, "principals")),
         key_prefix=("text", name(key_prefix, "key_prefix")),
+        k=("integer", integer(k, "k")),
+        after=("text", name(after, "after")),
+    )
+
+
+def unranked_documents(
+    tenant: str, principals: Iterable[str] | None, k: int, after: str | None
+) -> Call[UnrankedDocument]:
+    """One page of the documents without a chunk that is ranked."""
+    return _call(
+        "unranked_documents",
+        UnrankedDocument,
+        UnrankedDocument,
+        tenant=("text", name(tenant, "tenant")),
+        principals=("text[]", names(principals, "principals")),
         k=("integer", integer(k, "k")),
         after=("text", name(after, "after")),
     )
@@ -1135,6 +1190,12 @@ def search(
     plain: bool = False,
     strip_questions: bool | None = None,
     expand: bool | None = None,
+    snippet_width: int | None = None,
+    unit: str = "chunk",
+    k1: float | None = None,
+    b: float | None = None,
+    title_weight: float | None = None,
+    abstract_weight: float | None = None,
 ) -> Call[Hit]:
     """Hybrid search."""
     if weights is not None:
@@ -1177,6 +1238,36 @@ def search(
         plain=("boolean", bool(plain)),
         strip_questions=("boolean", None if strip_questions is None else bool(strip_questions)),
         expand=("boolean", None if expand is None else bool(expand)),
+        snippet_width=("integer", integer(snippet_width, "snippet_width")),
+        unit=("text", name(unit, "unit")),
+        k1=("double precision", number(k1, "k1")),
+        b=("double precision", number(b, "b")),
+        title_weight=("double precision", number(title_weight, "title_weight")),
+        abstract_weight=("double precision", number(abstract_weight, "abstract_weight")),
+    )
+
+
+def evidence(
+    tenant: str,
+    key: str,
+    query: str,
+    windows: int,
+    width: int,
+    principals: Iterable[str] | None,
+    as_of: datetime.datetime | str | None,
+) -> Call[Evidence]:
+    """Passages of a document."""
+    return _call(
+        "evidence",
+        Evidence,
+        Evidence,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        query=("text", text(query, "query")),
+        windows=("integer", integer(windows, "windows")),
+        width=("integer", integer(width, "width")),
+        principals=("text[]", names(principals, "principals")),
+        as_of=("timestamptz", moment(as_of, "as_of")),
     )
 
 
@@ -1287,6 +1378,96 @@ def put_token_embeddings(
     )
 
 
+def related(
+    tenant: str,
+    document: str | None,
+    chunk: int | None,
+    *,
+    k: int,
+    principals: Iterable[str] | None,
+    filter: Mapping[str, Any] | str | None,
+    mode: str,
+    model: str | None,
+    per_document: int | None,
+    terms: int,
+) -> Call[Related]:
+    """What lies near a document or a chunk."""
+    return _call(
+        "related",
+        Related,
+        Related,
+        tenant=("text", name(tenant, "tenant")),
+        document=("text", name(document, "document")),
+        chunk=("bigint", integer(chunk, "chunk")),
+        k=("integer", integer(k, "k")),
+        principals=("text[]", names(principals, "principals")),
+        filter=("jsonb", filter_json(filter)),
+        mode=("text", name(mode, "mode")),
+        model=("text", name(model, "model")),
+        per_document=("integer", integer(per_document, "per_document")),
+        terms=("integer", integer(terms, "terms")),
+    )
+
+
+def count_matches(
+    tenant: str,
+    query: str | None,
+    principals: Iterable[str] | None,
+    filter: Mapping[str, Any] | str | None,
+    plain: bool,
+) -> Call[MatchCount]:
+    """How much a query matches."""
+    return _call(
+        "count_matches",
+        MatchCount,
+        MatchCount,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query, "query")),
+        principals=("text[]", names(principals, "principals")),
+        filter=("jsonb", filter_json(filter)),
+        plain=("boolean", bool(plain)),
+    )
+
+
+def facets(
+    tenant: str,
+    field: str,
+    query: str | None,
+    *,
+    k: int | None,
+    principals: Iterable[str] | None,
+    filter: Mapping[str, Any] | str | None,
+    bucket: str | None,
+    plain: bool,
+) -> Call[Facet]:
+    """Values of a field among what a query matches."""
+    return _call(
+        "facets",
+        Facet,
+        Facet,
+        tenant=("text", name(tenant, "tenant")),
+        field=("text", name(field, "field")),
+        query=("text", text(query, "query")),
+        k=("integer", integer(k, "k")),
+        principals=("text[]", names(principals, "principals")),
+        filter=("jsonb", filter_json(filter)),
+        bucket=("text", name(bucket, "bucket")),
+        plain=("boolean", bool(plain)),
+    )
+
+
+def cite(tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> Call[Citation]:
+    """Documents as CSL-JSON."""
+    return _call(
+        "cite",
+        Citation,
+        Citation,
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", names(keys, "keys")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
 def lexical_search(
     tenant: str,
     query: str,
@@ -1302,6 +1483,12 @@ def lexical_search(
     plain: bool = False,
     strip_questions: bool | None = None,
     expand: bool | None = None,
+    snippet_width: int | None = None,
+    unit: str = "chunk",
+    k1: float | None = None,
+    b: float | None = None,
+    title_weight: float | None = None,
+    abstract_weight: float | None = None,
 ) -> Call[Hit]:
     """Exact BM25 alone."""
     return _call(
@@ -1321,6 +1508,12 @@ def lexical_search(
         plain=("boolean", bool(plain)),
         strip_questions=("boolean", None if strip_questions is None else bool(strip_questions)),
         expand=("boolean", None if expand is None else bool(expand)),
+        snippet_width=("integer", integer(snippet_width, "snippet_width")),
+        unit=("text", name(unit, "unit")),
+        k1=("double precision", number(k1, "k1")),
+        b=("double precision", number(b, "b")),
+        title_weight=("double precision", number(title_weight, "title_weight")),
+        abstract_weight=("double precision", number(abstract_weight, "abstract_weight")),
     )
 
 
@@ -1337,6 +1530,7 @@ def dense_search(
     max_distance: float | None,
     as_of: datetime.datetime | str | None = None,
     skip: int = 0,
+    snippet_width: int | None = None,
 ) -> Call[Hit]:
     """Nearest vectors alone."""
     return _call(
@@ -1354,4 +1548,5 @@ def dense_search(
         max_distance=("double precision", number(max_distance, "max_distance")),
         as_of=("timestamptz", moment(as_of, "as_of")),
         skip=("integer", integer(skip, "skip")),
+        snippet_width=("integer", integer(snippet_width, "snippet_width")),
     )

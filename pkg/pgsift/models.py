@@ -49,7 +49,8 @@ def _plain(value: Any) -> Any:
 @dataclass(frozen=True, slots=True)
 class Chunk(Record):
     """A chunk made by the caller. ``start`` and ``end`` count characters of the document's text; left out,
-    the chunk is taken to start at 0."""
+    the chunk is taken to start at 0. ``overlap_tokens``: how many tokens at its head repeat the end of the
+    chunk before, which a search for documents counts once; left out, those where the two spans overlap."""
 
     body: str
     kind: str = "text"
@@ -60,6 +61,7 @@ class Chunk(Record):
     #: A vector of the model named in the call: numbers, a numpy array, or a type of the package pgvector.
     embedding: Any = None
     entities: Sequence[str] = ()
+    overlap_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,62 @@ class Hit(Record):
     rerank_score: float | None = None
     former_rank: int | None = None
     may_be_sent: bool = True
+    #: The passage of ``body`` that holds most of the query's terms, from character ``snippet_start`` on, and
+    #: spans ``[start, end)`` of it to highlight; ``None`` where no snippet was asked for.
+    snippet: str | None = None
+    snippet_start: int | None = None
+    highlights: Sequence[Sequence[int]] | None = None
+
+@dataclass(frozen=True, slots=True)
+class Related(Record):
+    """A chunk that lies near a document or a chunk. ``lexical_rank`` and ``dense_rank`` are its ranks by rare terms
+    and by vectors, ``shared_terms`` the rare terms it holds, rarest first; the rest as in :class:`Hit`."""
+
+    rank: int
+    score: float
+    lexical_rank: int | None
+    lexical_score: float | None
+    dense_rank: int | None
+    distance: float | None
+    chunk_id: int
+    document_id: int
+    key: str
+    title: str | None
+    kind: str
+    section: str | None
+    page: int | None
+    char_start: int
+    char_end: int
+    document_version: int
+    body: str
+    metadata: Mapping[str, Any]
+    shared_terms: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchCount(Record):
+    """How many chunks, and documents, a query matches."""
+
+    chunks: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet(Record):
+    """A value of a field among what a query matches; ``None`` for what has none."""
+
+    value: str | None
+    chunks: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Citation(Record):
+    """A document as a record of CSL-JSON."""
+
+    key: str
+    csl: Mapping[str, Any]
+
 
 
 class SearchResult(Sequence[Hit]):
@@ -225,6 +283,9 @@ class Tenant(Record):
     statistics: str
     strip_questions: bool
     expand: bool
+    title_weight: float
+    abstract_weight: float
+    min_chunk_tokens: int
     created_at: datetime.datetime
 
 
@@ -270,6 +331,24 @@ class DocumentText(Record):
     content_hash: str | None
     current_from: datetime.datetime
     current_to: datetime.datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Record):
+    """A passage of a document that answers a query: ``text`` stands at ``char_start`` to ``char_end`` of the
+    document's text. ``page``, ``section`` and ``chunk_id`` are those of the first word found; ``highlights``
+    are spans ``[start, end)`` of ``text``; ``terms`` are the terms of the query that occur in it."""
+
+    text: str
+    char_start: int
+    char_end: int
+    page: int | None
+    section: str | None
+    chunk_id: int
+    highlights: Sequence[Sequence[int]]
+    terms: Sequence[str]
+    title: str | None
+    document_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,6 +554,61 @@ class DocumentInfo(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class KeptDocument(Record):
+    """A document as it is stored, and the bytes it was made of, uncompressed, where they were kept."""
+
+    key: str
+    version: int
+    title: str | None
+    source_uri: str | None
+    source_version: str | None
+    metadata: Mapping[str, Any]
+    language: str | None
+    license: str | None
+    classification: str | None
+    observed_at: datetime.datetime
+    valid_from: datetime.datetime | None
+    valid_to: datetime.datetime | None
+    retain_until: datetime.datetime | None
+    parser: str | None
+    chunker: str | None
+    content_hash: str
+    media_type: str | None
+    length: int | None
+    content: bytes | None
+    total_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildReport(Record):
+    """What a rebuilding did: of ``documents`` looked at, ``rebuilt`` have a new version, ``unchanged`` are
+    what they would be today, of ``without_source`` nothing was kept to make them of (the first 1000 are
+    named), ``superseded`` were changed by another writer meanwhile and left alone, ``failed`` stay as they
+    were (the first 100 are in ``failures``). ``absent`` are keys asked for that no document has. ``chunks``
+    and ``tokens`` are those of the rebuilt. ``chunker`` is the one of this run; parser and chunker of each
+    version are in its history."""
+
+    tenant: str
+    run_id: int | None
+    documents: int = 0
+    rebuilt: int = 0
+    unchanged: int = 0
+    without_source: int = 0
+    without_source_keys: Sequence[str] = ()
+    superseded: Sequence[str] = ()
+    absent: Sequence[str] = ()
+    failed: int = 0
+    failures: Sequence[Failure] = ()
+    chunks: int = 0
+    tokens: int = 0
+    vectors_computed: int = 0
+    vectors_reused: int = 0
+    withheld: int = 0
+    chunker: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class DeadLetter(Record):
     """A source that could not be ingested and is missing: the stage that failed (read, parse, chunk, embed,
     store), why, how often (``failures``), and when first and last. ``origin`` says where it is read again;
@@ -494,14 +628,30 @@ class DeadLetter(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class UnrankedDocument(Record):
+    """A document of which no chunk is ranked: how many ``chunks`` it has, how many are references, and their
+    kinds."""
+
+    key: str
+    title: str | None
+    chunks: int
+    reference_chunks: int
+    kinds: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Stats(Record):
     """The size of a tenant's corpus. ``indexed_chunks`` is N of BM25, ``average_length`` its avgdl, in
-    tokens; ``vectors`` counts vectors by model; ``pending_rows`` counts rows of corpus statistics waiting to
-    be folded."""
+    tokens. ``unranked_chunks`` and ``reference_chunks`` are stored and not ranked; ``unranked_documents`` have
+    no chunk that is. ``vectors`` counts vectors by model; ``pending_rows`` counts rows of corpus statistics
+    waiting to be folded."""
 
     documents: int
     chunks: int
     indexed_chunks: int
+    unranked_chunks: int
+    reference_chunks: int
+    unranked_documents: int
     total_length: int
     average_length: float
     access_lists: int

@@ -23,6 +23,7 @@ from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_here
 from pgsift._ingest import Ingest, made_options
+from pgsift._rebuild import Rebuild
 from pgsift._rerank import embed_tokens, reranked
 from pgsift._sync import Sync
 from pgsift.domain.query import parse_query
@@ -45,6 +46,7 @@ from pgsift.models import (
     AccessResult,
     Acronym,
     AuditFinding,
+    Citation,
     ClusterMember,
     DeadLetter,
     DeleteResult,
@@ -57,6 +59,8 @@ from pgsift.models import (
     DocumentText,
     DocumentVersion,
     DuplicatesReport,
+    Evidence,
+    Facet,
     Finding,
     FoldResult,
     Hit,
@@ -64,6 +68,7 @@ from pgsift.models import (
     Manifest,
     ManifestChange,
     ManifestDocument,
+    MatchCount,
     Member,
     Mended,
     Model,
@@ -74,6 +79,8 @@ from pgsift.models import (
     PurgeResult,
     PutResult,
     QueryTerm,
+    RebuildReport,
+    Related,
     RepairResult,
     RetryReport,
     SearchResult,
@@ -82,6 +89,7 @@ from pgsift.models import (
     SyncSource,
     Tenant,
     TokenModel,
+    UnrankedDocument,
 )
 from pgsift.rerank import Reranker, TokenEmbedder
 
@@ -327,6 +335,9 @@ class Store:
         classifications of documents whose text may be sent to a remote embedder; ``None`` for all documents.
         ``remote_retained``: whether the text of documents with a ``retain_until`` may. ``statistics``: whose N,
         df and avgdl score a search, ``tenant`` or ``visible`` (those of the chunks the caller may see; slower).
+        ``k1``, ``b``, ``title_weight``, ``abstract_weight``: of BM25, for searches that name no others.
+        ``min_chunk_tokens``: chunks with fewer tokens are not ranked; refused where it would change chunks that
+        are stored.
         ``strip_questions``: whether questions are searched for without their interrogatives and auxiliaries.
         ``expand``: whether the words an acronym stands for are searched for too (:meth:`set_acronyms`).
         """
@@ -522,6 +533,29 @@ class Store:
         """Give documents other keys, in one transaction. They keep number, history and vectors; one whose
         access is what the prefix of its key gives gets what the new prefix gives."""
         return self._all(_calls.move_documents(tenant, from_keys, to_keys))
+
+    def rebuild(
+        self,
+        tenant: str,
+        keys: Iterable[str] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        chunk_size: int = DEFAULT_TARGET,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> RebuildReport:
+        """Make anew, from the bytes that :meth:`ingest` kept (``keep_source``), what is derived from documents:
+        their text, chunks, tokens and vectors, with the parsers, the chunker and the embedder of today. Of
+        all documents, or of those of the ``keys``.
+
+        What would come out as it is stored is left alone, so a second run changes nothing, and one that was
+        interrupted is simply run again. A document made anew is a new version, whose history says which
+        parser and chunker made it; it keeps its key, access list, metadata, source and dates. One of which no
+        bytes were kept, or that fails, stays as it was; the report names it. With an embedder chunks that have
+        no vector of its model get one, of documents without kept bytes too; without one, chunks that are new
+        have none, and :meth:`embed_missing` makes them.
+        """
+        rebuild = Rebuild(self, tenant, embedder=embedder or self.embedder, chunk_size=chunk_size)
+        return rebuild.rebuild(keys, progress)
 
     def embed_missing(
         self,
@@ -802,6 +836,18 @@ class Store:
     def stats(self, tenant: str) -> Stats:
         """The size of a tenant's corpus."""
         return self._one(_calls.corpus_statistics(tenant))
+
+    def unranked_documents(
+        self,
+        tenant: str,
+        *,
+        principals: Iterable[str] | None = None,
+        k: int = 100,
+        after: str | None = None,
+    ) -> list[UnrankedDocument]:
+        """One page of the documents the principals may see of which no chunk is ranked: empty ones, and those
+        of nothing but titles, headings, references and chunks under the tenant's ``min_chunk_tokens``."""
+        return self._all(_calls.unranked_documents(tenant, principals, k, after))
 
     def fold_statistics(self, tenant: str | None = None) -> list[FoldResult]:
         """Fold the statistics that writers left as deltas, of one tenant or of all; changes no result."""
@@ -1093,6 +1139,12 @@ class Store:
         plain: bool = False,
         strip_questions: bool | None = None,
         expand: bool | None = None,
+        snippet_width: int | None = 300,
+        unit: str = "chunk",
+        k1: float | None = None,
+        b: float | None = None,
+        title_weight: float | None = None,
+        abstract_weight: float | None = None,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
         one of them.
@@ -1123,6 +1175,14 @@ class Store:
         In the query ``"a phrase"``, ``+word``, ``-word`` and ``pre*`` are operators (docs/queries.md); with
         ``plain`` all of it is words. ``strip_questions`` leaves out the words that make a question one, and
         ``expand`` adds what acronyms stand for (:meth:`set_acronyms`); left out, both are as the tenant says.
+
+        Every hit has a ``snippet``: of its text the window of ``snippet_width`` characters (20 to 4,000) with
+        the most terms of the query, and where these stand in it; ``None`` makes none and saves the time.
+
+        With ``unit="document"`` every hit is a document, scored by exact BM25 over all of it and by its nearest
+        vector, with the chunk that tells most of it (docs/ranking.md). ``k1`` and ``b`` are those of BM25,
+        ``title_weight`` and ``abstract_weight`` what an occurrence of a word in the title or in an abstract
+        counts as; left out, the tenant's (:meth:`set_tenant`).
         """
         if sources and as_of is not None:
             raise InvalidArgument(
@@ -1193,6 +1253,12 @@ class Store:
             model=model,
             as_of=as_of,
             **settings,
+            snippet_width=snippet_width,
+            unit=unit,
+            k1=k1,
+            b=b,
+            title_weight=title_weight,
+            abstract_weight=abstract_weight,
         )
         terms = _calls.query_terms(
             tenant,
@@ -1208,6 +1274,77 @@ class Store:
             keys = dict.fromkeys(hit.key for hit in result)
             result.sources = tuple(self.distinct_sources(tenant, keys, principals=principals))
         return result
+
+    def related(
+        self,
+        tenant: str,
+        document: str | None = None,
+        *,
+        chunk: int | None = None,
+        k: int = 10,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        mode: str = "hybrid",
+        model: str | None = None,
+        per_document: int | None = 1,
+        terms: int = 16,
+    ) -> list[Related]:
+        """The chunks nearest to a document, named by its key, or to one chunk, named by its number: by the mean
+        of its vectors and by its ``terms`` rarest terms. Empty for what is not there or not visible."""
+        return self._all(
+            _calls.related(
+                tenant,
+                document,
+                chunk,
+                k=k,
+                principals=principals,
+                filter=filter,
+                mode=mode,
+                model=model,
+                per_document=per_document,
+                terms=terms,
+            )
+        )
+
+    def count_matches(
+        self,
+        tenant: str,
+        query: str | None = None,
+        *,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        plain: bool = False,
+    ) -> MatchCount:
+        """How many chunks and documents hold a term of the query, exactly; without a query, how many there
+        are."""
+        return (self._all(_calls.count_matches(tenant, query, principals, filter, plain)))[0]
+
+    def facets(
+        self,
+        tenant: str,
+        field: str,
+        query: str | None = None,
+        *,
+        k: int | None = 20,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        bucket: str | None = None,
+        plain: bool = False,
+    ) -> list[Facet]:
+        """The values of a field (``kind``, ``metadata.department``) among what :meth:`count_matches` counts, most
+        documents first. ``bucket`` is ``day``, ``week``, ``month``, ``quarter`` or ``year``, for a field of
+        time."""
+        call = _calls.facets(
+            tenant, field, query, k=k, principals=principals, filter=filter, bucket=bucket, plain=plain
+        )
+        return self._all(call)
+
+    def cite(
+        self, tenant: str, keys: Iterable[str], *, principals: Iterable[str] | None = None
+    ) -> list[Citation]:
+        """The visible documents of these keys as CSL-JSON, each once, in this order;
+        :func:`pgsift.citations.bibtex` makes BibTeX of it."""
+        return self._all(_calls.cite(tenant, keys, principals))
 
     def lexical_search(
         self,
@@ -1226,6 +1363,12 @@ class Store:
         plain: bool = False,
         strip_questions: bool | None = None,
         expand: bool | None = None,
+        snippet_width: int | None = 300,
+        unit: str = "chunk",
+        k1: float | None = None,
+        b: float | None = None,
+        title_weight: float | None = None,
+        abstract_weight: float | None = None,
     ) -> SearchResult:
         """The ``k`` best chunks by exact BM25; ``score`` is the BM25 score."""
         call = _calls.lexical_search(
@@ -1242,6 +1385,12 @@ class Store:
             plain=plain,
             strip_questions=strip_questions,
             expand=expand,
+            snippet_width=snippet_width,
+            unit=unit,
+            k1=k1,
+            b=b,
+            title_weight=title_weight,
+            abstract_weight=abstract_weight,
         )
         terms = _calls.query_terms(
             tenant,
@@ -1269,6 +1418,7 @@ class Store:
         max_distance: float | None = None,
         as_of: datetime.datetime | str | None = None,
         skip: int = 0,
+        snippet_width: int | None = 300,
     ) -> SearchResult:
         """The ``k`` chunks nearest to a vector, or to the embedder's vector of ``query``; ``score`` is the
         distance negated."""
@@ -1288,8 +1438,27 @@ class Store:
             max_distance=max_distance,
             as_of=as_of,
             skip=skip,
+            snippet_width=snippet_width,
         )
         return self._search(call, query, "dense", None)
+
+    def evidence(
+        self,
+        tenant: str,
+        key: str,
+        query: str,
+        *,
+        windows: int = 2,
+        width: int = 600,
+        principals: Iterable[str] | None = None,
+        as_of: datetime.datetime | str | None = None,
+    ) -> list[Evidence]:
+        """The passages of one document that answer a query, in the order of its text: at most ``windows`` (1
+        to 50) of about ``width`` characters (20 to 4,000), those with the most terms of the query; a table
+        that one touches is given whole, up to 4,000 characters. Where no word of the query occurs, the
+        beginning of the text. None at all where the document is not there or the principals may not see
+        it."""
+        return self._all(_calls.evidence(tenant, key, query, windows, width, principals, as_of))
 
     def query_terms(
         self,

@@ -74,9 +74,7 @@ class _Occurrence(NamedTuple):
 def _set(name: str) -> str:
     table: str = getattr(tables, name)
     ranges = (word.partition("-") for word in table.split())
-    return "".join(
-        chr(int(first, 16)) + (f"-{chr(int(last, 16))}" if last else "") for first, _, last in ranges
-    )
+    return "".join(chr(int(first, 16)) + (f"-{chr(int(last, 16))}" if last else "") for first, _, last in ranges)
 
 
 def sql_tables() -> dict[str, str]:
@@ -95,9 +93,7 @@ class _Patterns:
     """Everything compiled from the tables; made once."""
 
     def __init__(self) -> None:
-        word, unspaced, joined, starts = (
-            _set(name) for name in ("WORD", "UNSPACED", "JOINED", "STARTS")
-        )
+        word, unspaced, joined, starts = (_set(name) for name in ("WORD", "UNSPACED", "JOINED", "STARTS"))
         run = f"([{unspaced}][{unspaced}{joined}]*)"
         self.units = re.compile(f"{run}|[{word}]+")
         self.compounds = re.compile(f"{run}|[{word}{_set('JOINERS')}{_JOINERS}]+")
@@ -142,9 +138,7 @@ def windows_of_parts(
     return chooser.choose(count)
 
 
-def _occurrences(
-    part: int, text: str, terms: Sequence[str], analyzer: Analyzer
-) -> Iterator[_Occurrence]:
+def _occurrences(part: int, text: str, terms: Sequence[str], analyzer: Analyzer) -> Iterator[_Occurrence]:
     patterns = _patterns()
     numbers = {term: number for number, term in enumerate(terms)}
     known: dict[str, list[int]] = {}

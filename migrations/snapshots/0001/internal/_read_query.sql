@@ -42,7 +42,7 @@ BEGIN
     IF query IS NULL THEN
         RETURN;
     END IF;
-    SELECT p.plain_text, p.kinds, p.texts, p.opens INTO v_parts FROM sift._parse_query(query, coalesce(verbatim, false)) AS p;
+    v_parts := sift._parse_query(query, coalesce(verbatim, false));
     IF NOT v_asks AND NOT v_expand AND v_parts.kinds = '{word}' AND NOT v_parts.opens[1] THEN
         terms := sift._query_terms(v_analyzer, query);
         RETURN;
@@ -54,7 +54,7 @@ BEGIN
             CONTINUE WHEN v_parts.kinds[i] = 'excluded';
             v_text := v_parts.texts[i];
             IF v_parts.opens[i] THEN
-                SELECT o.head, o.word INTO v_open FROM sift._open_word(v_analyzer, v_text) AS o;
+                v_open := sift._open_word(v_analyzer, v_text);
                 IF v_open.word IS NOT NULL THEN
                     v_more := sift._prefix_terms(v_tenant_id, v_open.word, sift._prefix_stem(v_analyzer, v_open.word), lists, as_of, v_most);
                     v_terms := v_terms || v_open.head || CASE WHEN v_more = '{}' THEN ARRAY[v_open.word] ELSE v_more END;
@@ -85,8 +85,9 @@ BEGIN
         SELECT t.term FROM unnest(v_terms) WITH ORDINALITY AS t (term, place)
         GROUP BY t.term
         ORDER BY min(t.place));
-    SELECT c.predicate, c.bound INTO predicate, bound
-    FROM sift._phrase_condition(v_analyzer, v_parts.kinds, v_parts.texts, v_parts.opens, predicate, bound) AS c;
+    v_open := sift._phrase_condition(v_analyzer, v_parts.kinds, v_parts.texts, v_parts.opens, predicate, bound);
+    predicate := v_open.predicate;
+    bound := v_open.bound;
     restricts := predicate IS DISTINCT FROM v_predicate;
 END
 $$;

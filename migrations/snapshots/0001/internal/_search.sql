@@ -209,9 +209,8 @@ BEGIN
             HINT = 'For example weights => ''{1, 0.5}''.';
     END IF;
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
-    SELECT r.* INTO v_query
-    FROM sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
-                          coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound) AS r;
+    v_query := sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
+                                coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound);
     v_predicate := v_query.predicate;
     v_bound := v_query.bound;
 

@@ -1,0 +1,69 @@
+"""``pgsift rebuild``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, writing_embedder
+from pgsift_cli.ingest import EmbedderName
+from pgsift_cli.output import safe
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    command(app, "rebuild")(rebuild)
+
+
+def rebuild(
+    session: Session,
+    keys: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY…]", help="Keys of documents; without any, all documents."),
+    ] = None,
+    embedder: EmbedderName = None,
+) -> None:
+    """Make chunks, tokens and vectors anew from the sources that "ingest --keep-source" kept.
+
+    With the parsers and the chunker of this release: what they would make as it is stored is left alone, so
+    the command can be run again, after an interruption too. Access lists, keys, metadata and dates stay. The
+    exit code is 3 when there is no document of some key, and 7 when some could not be rebuilt; these stay as
+    they were. Documents of which no source was kept are counted and named.
+
+    \b
+    Examples:
+      pgsift rebuild
+      pgsift rebuild handbook/pay.md --json
+      pgsift rebuild --embedder none
+    """
+    with session.store() as store, session.out.progress() as progress:
+        model = writing_embedder(session, store, embedder)
+        report = store.rebuild(session.tenant, keys or None, embedder=model, progress=progress)
+    if session.json:
+        session.out.document(report)
+    else:
+        session.out.line(f"documents: {report.documents:,}")
+        session.out.line(
+            f"rebuilt:   {report.rebuilt:,} with {report.chunks:,} chunks, {report.tokens:,} tokens"
+        )
+        session.out.line(f"unchanged: {report.unchanged:,}")
+        if report.vectors_computed or report.vectors_reused:
+            session.out.line(
+                f"vectors:   {report.vectors_computed:,} computed, {report.vectors_reused:,} reused"
+            )
+        session.out.line(f"time:      {report.seconds:.1f} s")
+        if report.without_source:
+            session.out.line(f"no source: {report.without_source:,}")
+            for key in report.without_source_keys:
+                session.out.line(f"\t{safe(key)}")
+    if report.superseded:
+        session.out.remark(f"{len(report.superseded):,} documents were changed meanwhile and left alone")
+    for failure in report.failures:
+        session.out.remark(f"failed: {safe(failure.key or '?')} ({failure.stage}): {safe(failure.reason)}")
+    for key in report.absent:
+        session.out.remark(f"no document {safe(key)}")
+    if report.failed:
+        raise typer.Exit(SOME_FAILED)
+    if report.absent:
+        raise typer.Exit(NOT_FOUND)
