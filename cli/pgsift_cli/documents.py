@@ -24,6 +24,13 @@ def documents(
     as_: As = None,
     all_: All = False,
     mapped: Mapped = False,
+    unranked: Annotated[
+        bool,
+        typer.Option(
+            "--unranked",
+            help="Only documents that no search for passages finds: none of their chunks is ranked.",
+        ),
+    ] = False,
 ) -> None:
     """List documents by key.
 
@@ -34,11 +41,26 @@ def documents(
       pgsift documents
       pgsift documents hr/ --as group:hr
       pgsift documents --all -k 1000 --json
+      pgsift documents --all --unranked
     """
+    who = principals(as_, all_, mapped)
+    if unranked:
+        if prefix is not None:
+            raise typer.BadParameter("--unranked lists documents of any prefix")
+        with session.store() as store:
+            hidden = list(store.unranked_documents(session.tenant, principals=who, k=k, after=after))
+        if session.json:
+            session.out.document({"documents": hidden})
+            return
+        session.out.table(
+            ["key", "title", "chunks#", "references#", "kinds"],
+            [(i.key, i.title, i.chunks, i.reference_chunks, ", ".join(i.kinds)) for i in hidden],
+        )
+        return
     with session.store() as store:
         found = list(
             store.documents(
-                session.tenant, principals=principals(as_, all_, mapped), key_prefix=prefix, k=k, after=after
+                session.tenant, principals=who, key_prefix=prefix, k=k, after=after
             )
         )
     if session.json:

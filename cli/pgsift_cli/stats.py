@@ -29,6 +29,9 @@ def stats(session: Session) -> None:
         {
             "documents": f"{found.documents:,}",
             "chunks": f"{found.chunks:,}, {found.indexed_chunks:,} with a term",
+            "not ranked": f"{found.unranked_chunks:,} titles, headings and short chunks, "
+            f"{found.reference_chunks:,} references",
+            "unranked documents": f"{found.unranked_documents:,} without a chunk that is ranked",
             "tokens": f"{found.total_length:,}, {found.average_length:.1f} a chunk",
             "access lists": f"{found.access_lists:,}",
             "vectors": ", ".join(f"{count:,} of {name}" for name, count in found.vectors.items()) or "none",

@@ -80,7 +80,7 @@ def create(
         typer.Option(
             "--index-title",
             metavar="WHERE",
-            help="first: a title is found with the first chunk; none: not at all.",
+            help="first: a title is found with the first chunk that is ranked; none: not at all.",
         ),
     ] = "first",
     exist_ok: Annotated[
@@ -148,6 +148,31 @@ def set_(
             "which tell nobody of hidden documents and are slower.",
         ),
     ] = None,
+    k1: Annotated[
+        float | None, typer.Option("--k1", metavar="X", help="BM25: how soon repeats of a term stop to count.")
+    ] = None,
+    b: Annotated[
+        float | None, typer.Option("--b", metavar="X", help="BM25: how much length is marked down, 0 to 1.")
+    ] = None,
+    title_weight: Annotated[
+        float | None,
+        typer.Option("--title-weight", metavar="X", help="What a word in the title counts as; 1: as any other."),
+    ] = None,
+    abstract_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--abstract-weight", metavar="X", help="What a word in an abstract counts as; 1: as any other."
+        ),
+    ] = None,
+    min_chunk_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--min-chunk-tokens",
+            metavar="N",
+            help="Chunks with fewer tokens are not ranked, tables, figures and claims excepted. Refused where "
+            "that would change chunks that are stored.",
+        ),
+    ] = None,
 ) -> None:
     """Change options of a tenant, those named alone.
 
@@ -156,6 +181,8 @@ def set_(
       pgsift tenants set acme --no-history
       pgsift tenants set acme --remote-classification public --no-remote-retained
       pgsift tenants set acme --statistics visible
+      pgsift tenants set acme --title-weight 2 --k1 0.9
+      pgsift tenants set papers --min-chunk-tokens 20
     """
     if remote_any and remote_classification:
         raise typer.BadParameter("--remote-any and --remote-classification exclude each other")
@@ -168,6 +195,14 @@ def set_(
         options["remote_retained"] = remote_retained
     if statistics is not None:
         options["statistics"] = statistics.value
+    ranking = {
+        "k1": k1,
+        "b": b,
+        "title_weight": title_weight,
+        "abstract_weight": abstract_weight,
+        "min_chunk_tokens": min_chunk_tokens,
+    }
+    options |= {option: value for option, value in ranking.items() if value is not None}
     with session.store() as store:
         store.set_tenant(name, **options)
         found = store.tenant(name)
@@ -181,6 +216,9 @@ def set_(
             f"to a remote embedder {allowed}"
             f"{'' if found.remote_retained else ', nothing with a date to be kept until'}"
             f"; statistics of {'the tenant' if found.statistics == 'tenant' else 'what is visible'}"
+            f"; k1 {found.k1:g}, b {found.b:g}, title weight {found.title_weight:g}, "
+            f"abstract weight {found.abstract_weight:g}"
+            f"{'' if found.min_chunk_tokens == 1 else f'; chunks of {found.min_chunk_tokens} tokens or more'}"
         )
 
 

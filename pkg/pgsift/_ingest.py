@@ -309,6 +309,7 @@ class Ingest:
             analyzer,
             self.chunker,
             index_title=tenant.index_title == "first",
+            min_chunk_tokens=tenant.min_chunk_tokens,
             model=self.model,
             dimensions=dimensions,
             keep_source=self.keep_source,

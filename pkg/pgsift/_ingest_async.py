@@ -308,6 +308,7 @@ class AsyncIngest:
             analyzer,
             self.chunker,
             index_title=tenant.index_title == "first",
+            min_chunk_tokens=tenant.min_chunk_tokens,
             model=self.model,
             dimensions=dimensions,
             keep_source=self.keep_source,

@@ -21,7 +21,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pgsift.domain.analyzer import Analyzer
@@ -97,6 +97,10 @@ class Hashed:
     content_hash: str
 
 
+_UNRANKED = ("title", "section_header", "reference")
+_IS_TITLE = "is title"
+
+
 @dataclass(frozen=True, slots=True)
 class RemotePolicy:
     """Which documents may be sent to a remote embedder: those with one of the ``classifications`` (``None``:
@@ -126,7 +130,9 @@ class Preparer:
         dimensions: int | None = None,
         keep_source: bool = False,
         remote: RemotePolicy | None = None,
+        min_chunk_tokens: int = 1,
     ) -> None:
+        self.min_chunk_tokens = min_chunk_tokens
         self.keep_source = keep_source
         self.remote = remote
         self.analyzer = analyzer
@@ -135,13 +141,14 @@ class Preparer:
         self.model = model
         self.dimensions = dimensions
         #: What decides, beside the source, what is stored of a document.
-        self.transformation = "\n".join(
-            (CLEANING_VERSION, chunker.name, analyzer.fingerprint, str(index_title))
-        )
+        self.transformation = self._transformation(chunker.name)
 
-    def content_hash(self, item: Item) -> str:
-        """The content hash of an item, in hexadecimal. Raises what :meth:`prepare` raises for values
-        without JSON form."""
+    def _transformation(self, chunker: str) -> str:
+        return "\n".join((CLEANING_VERSION, chunker, self.analyzer.fingerprint, str(self.index_title)))
+
+    def content_hash(self, item: Item, *, parser: str | None = None, chunker: str | None = None) -> str:
+        """The content hash of an item, in hexadecimal; or what it was with another parser and chunker, by
+        their names. Raises what :meth:`prepare` raises for values without JSON form."""
         document = item.document
         given: list[Any] = [
             document.title,
@@ -155,10 +162,11 @@ class Preparer:
             clean_json(document.metadata)[0] if document.metadata else {},
         ]
         if document.chunks is None:
-            given.append(parser_name(_format(document)))
+            given.append(parser or parser_name(_format(document)))
         else:
             given.append([_chunk_identity(chunk) for chunk in document.chunks])
-        digest = hashlib.sha256(self.transformation.encode())
+        transformation = self.transformation if chunker is None else self._transformation(chunker)
+        digest = hashlib.sha256(transformation.encode())
         digest.update(_encode_identity(given).encode())
         digest.update(b"\0")
         text = document.text
@@ -254,23 +262,37 @@ class Preparer:
         prepared.withheld = embed and self.remote is not None and not self.remote.allows(record)
         if embed:
             prepared.texts = [
-                "" if prepared.withheld or "embedding" in chunk else _embedding_text(title, chunk["body"])
+                ""
+                if prepared.withheld or "embedding" in chunk or not self._is_ranked(chunk)
+                else _embedding_text(title, chunk["body"])
                 for chunk in chunks
             ]
         return prepared
 
+    def _is_ranked(self, chunk: Mapping[str, Any]) -> bool:
+        """Whether the database will rank a chunk, and keep a vector of it."""
+        kind = chunk.get("kind", "text")
+        if kind in _UNRANKED or kind in ("table", "figure", "claim") or self.min_chunk_tokens == 1:
+            return kind not in _UNRANKED
+        tokens = str(chunk["tokens"]).split()
+        return len(tokens) - int(chunk.get("title_tokens", 0)) >= self.min_chunk_tokens
+
     def _cut(self, parsed: Parsed, title: str) -> list[dict[str, Any]]:
         text = parsed.text
         spans = self.chunker.chunk(text, parsed.blocks)
-        if not spans and title:
+        is_title = not spans and bool(title)
+        if is_title:
             # A title and nothing else: it is found by its title, whose line is the body where it stands in
             # the text.
             block = next((block for block in parsed.blocks if block.kind == "title"), None)
             spans = [
-                Span(block.start, block.start + len(text[block.start : block.end].rstrip()), "title")
+                Span(block.start, block.start + len(text[block.start : block.end].rstrip()))
                 if block
-                else Span(0, 0, "title")
+                else Span(0, 0)
             ]
+        elif all(span.kind == "section_header" for span in spans):
+            # Headings and nothing else: they are the text.
+            spans = [replace(span, kind="text") for span in spans]
         chunks = []
         for span in spans:
             chunk: dict[str, Any] = {
@@ -283,10 +305,12 @@ class Preparer:
             if span.section:
                 chunk["section"] = list(span.section)
             chunks.append(chunk)
+        if is_title:
+            chunks[0][_IS_TITLE] = True
         return chunks
 
     def _given(self, given: Sequence[Chunk]) -> tuple[list[dict[str, Any]], int]:
-        chunks = []
+        chunks: list[dict[str, Any]] = []
         cleaned = 0
         for number, source in enumerate(given):
             body, changes = clean_text(source.body)
@@ -303,6 +327,12 @@ class Preparer:
                     cleaned += sum(changes for _, changes in pairs)
             if source.page is not None:
                 chunk["page"] = source.page
+            if source.overlap_tokens is not None:
+                chunk["overlap_tokens"] = source.overlap_tokens
+            elif source.start is not None and chunks and source.kind != "claim":
+                repeated = chunks[-1]["end"] - start if chunks[-1]["start"] < start else 0
+                if repeated > 0:
+                    chunk["overlap_tokens"] = len(self.analyzer.analyze(body[:repeated]).tokens)
             if source.embedding is not None:
                 if self.model is None:
                     raise InvalidDocument(
@@ -318,16 +348,17 @@ class Preparer:
         analyze = self.analyzer.analyze
         total = cuts = 0
         for position, chunk in enumerate(chunks):
-            if chunk.get("kind") == "title" and chunk["body"]:
-                analysis = analyze(title or chunk["body"])
-                tokens = analysis.tokens
-            else:
-                analysis = analyze(chunk["body"])
-                tokens = analysis.tokens
-                if position == 0 and title and self.index_title:
+            analysis = analyze(chunk["body"])
+            tokens = analysis.tokens
+            is_title = chunk.pop(_IS_TITLE, False)
+            if position == 0:
+                # The database puts them in front of the first chunk that is ranked.
+                chunk["title_tokens"] = 0
+                if title and self.index_title:
                     first = analyze(title)
-                    tokens = first.tokens + tokens
                     cuts += first.cuts
+                    chunk["title_tokens"] = len(first.tokens)
+                    tokens = first.tokens if is_title else first.tokens + tokens
             chunk["tokens"] = " ".join(tokens)
             total += len(tokens)
             cuts += analysis.cuts
@@ -373,6 +404,7 @@ def _chunk_identity(chunk: Chunk) -> list[Any]:
         chunk.end,
         vector,
         sorted(chunk.entities),
+        *(() if chunk.overlap_tokens is None else (chunk.overlap_tokens,)),
     ]
 
 
