@@ -391,6 +391,7 @@ class AsyncStore:
         keep_source: bool = False,
         chunk_size: int = DEFAULT_TARGET,
         progress: Callable[[Progress], None] | None = None,
+        token_embedder: TokenEmbedder | None = None,
     ) -> IngestReport:
         """Ingest files, folders, JSON lines, standard input (``"-"``) or documents, and report what was done.
 
