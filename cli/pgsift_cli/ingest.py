@@ -38,6 +38,14 @@ EmbedderName = Annotated[
         "Default: the tenant's model; minilm where it has none.",
     ),
 ]
+TokenEmbedderName = Annotated[
+    str | None,
+    typer.Option(
+        "--token-embedder",
+        metavar="MODEL",
+        help="Store a vector for each token too, for reranking by late interaction: onnx:FOLDER.",
+    ),
+]
 KeepSource = Annotated[
     bool, typer.Option("--keep-source", help="Keep the bytes of the documents too, compressed.")
 ]
@@ -59,6 +67,7 @@ def ingest(
     acl: Acl = None,
     classification: Classification = None,
     embedder: EmbedderName = None,
+    token_embedder: TokenEmbedderName = None,
     prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Put before every key.")] = "",
     format: Annotated[
         str | None,
@@ -98,6 +107,7 @@ def ingest(
       curl -s https://example.org/page.html | pgsift ingest - --format html --key page
     """
     from pgsift.errors import report_of
+    from pgsift.rerank import load_token_embedder
 
     try:
         with session.store() as store, session.out.progress() as progress:
@@ -106,6 +116,7 @@ def ingest(
                 session.tenant,
                 paths,
                 embedder=model,
+                token_embedder=None if token_embedder is None else load_token_embedder(token_embedder),
                 progress=progress,
                 acl=acl,
                 classification=classification,

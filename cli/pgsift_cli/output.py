@@ -332,6 +332,10 @@ def _why(hit: Hit) -> str:
         parts.append(f"lexical {hit.lexical_rank} ({hit.lexical_score:.3f})")
     if hit.dense_rank is not None and hit.distance is not None:
         parts.append(f"dense {hit.dense_rank} ({hit.distance:.3f})")
+    if hit.rerank_score is not None:
+        parts.append(f"reranked {hit.rerank_score:.3f} (was {hit.former_rank})")
+    elif hit.former_rank not in (None, hit.rank):
+        parts.append(f"was {hit.former_rank}")
     if hit.section:
         parts.append(safe(hit.section))
     if hit.page is not None:

@@ -83,7 +83,51 @@ def search(
         ),
     ] = None,
     per_document: Annotated[
-        int | None, typer.Option("--per-document", metavar="N", help="At most so many hits of one document.")
+        str,
+        typer.Option(
+            "--per-document",
+            metavar="N",
+            help="At most so many hits of one document; the next best of others move up. 0 or none: no cap.",
+        ),
+    ] = "3",
+    mmr: Annotated[
+        float | None,
+        typer.Option(
+            "--mmr",
+            metavar="X",
+            help="Between 0 and 1: prefer hits unlike those before them; 1 is relevance alone, 0.7 a start.",
+        ),
+    ] = None,
+    token_budget: Annotated[
+        int | None,
+        typer.Option(
+            "--token-budget",
+            metavar="N",
+            help="Bound the texts of all hits together, a token for every four bytes; what does not fit is "
+            "passed over.",
+        ),
+    ] = None,
+    rerank: Annotated[
+        str | None,
+        typer.Option(
+            "--rerank",
+            metavar="MODEL",
+            help="Have a model judge the first hits: onnx:FOLDER, sentence-transformers:NAME, cohere:MODEL or tei "
+            "(address in PGSIFT_RERANK_URL, key in PGSIFT_RERANK_KEY).",
+        ),
+    ] = None,
+    rerank_depth: Annotated[
+        int | None,
+        typer.Option("--rerank-depth", metavar="N", help="How many hits --rerank judges. Default: 50."),
+    ] = None,
+    token_embedder: Annotated[
+        str | None,
+        typer.Option(
+            "--token-embedder",
+            metavar="MODEL",
+            help="Rerank by late interaction, over token vectors that ingest stored with the same model: "
+            "onnx:FOLDER.",
+        ),
     ] = None,
     embedder: Annotated[
         str | None,
@@ -209,11 +253,19 @@ def search(
       pgsift search "pump" --unit document --title-weight 2
       pgsift search "sick pay" --as-of 2024-05-31
       pgsift search "pump recall" --sources
+      pgsift search "pump recall" -k 20 --mmr 0.7 --token-budget 3000
+      pgsift search "pump recall" --per-document none
+      pgsift search "pump recall" --rerank onnx:models/cross-encoder --rerank-depth 30
     """
     from pgsift.embed import reads
+    from pgsift.rerank import load_reranker, load_token_embedder
 
     who = principals(as_, all_, mapped)
-    conditions, pair = _filter(filter), _weights(weights)
+    conditions, pair, cap = _filter(filter), _weights(weights), _cap(per_document)
+    judge = load_reranker(rerank) if rerank is not None else None
+    if judge is None and rerank_depth is not None:
+        raise typer.BadParameter("it is for --rerank, which is missing", param_hint="'--rerank-depth'")
+    late = load_token_embedder(token_embedder) if token_embedder is not None else None
     with session.store() as store:
         model = None if mode is Mode.lexical else query_embedder(session, store, embedder)
         result = store.search(
@@ -225,7 +277,12 @@ def search(
             filter=conditions,
             mode=mode.value,
             unit=unit.value,
-            per_document=per_document,
+            per_document=cap,
+            mmr=mmr,
+            token_budget=token_budget,
+            rerank=judge,
+            rerank_depth=rerank_depth,
+            token_embedder=late,
             embedder=model,
             weights=pair,
             depth=depth,
@@ -280,6 +337,18 @@ def _filter(text: str | None) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise typer.BadParameter(f"the filter is not JSON: {error}", param_hint="'--filter'") from None
+
+
+def _cap(text: str) -> int | None:
+    """A cap per document; ``None`` is none."""
+    if text.strip().lower() == "none":
+        return None
+    try:
+        return int(text) or None
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is neither a number nor none", param_hint="'--per-document'"
+        ) from None
 
 
 def _weights(text: str | None) -> list[float] | None:

@@ -392,6 +392,7 @@ class Store:
         keep_source: bool = False,
         chunk_size: int = DEFAULT_TARGET,
         progress: Callable[[Progress], None] | None = None,
+        token_embedder: TokenEmbedder | None = None,
     ) -> IngestReport:
         """Ingest files, folders, JSON lines, standard input (``"-"``) or documents, and report what was done.
 
@@ -410,7 +411,8 @@ class Store:
         readers are not given. ``classification`` is for documents that bring none, in their front matter
         or their record; the tenant's options say which may be sent to a remote embedder, and the others are
         stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
-        units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
+        units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step. ``token_embedder``
+        stores token vectors of the chunks that have none, when all else is stored (:meth:`embed_tokens`).
         """
         if sync:
             folders, rest = reading.folders_and_rest(sources)
@@ -439,6 +441,8 @@ class Store:
                 for folder in folders
             ]
             if not rest:
+                if token_embedder is not None:
+                    self.embed_tokens(tenant, token_embedder)
                 return retrying.merged(reports)
             sources = rest
         ingest = Ingest(
@@ -458,6 +462,8 @@ class Store:
             key=key,
             progress=progress,
         )
+        if token_embedder is not None:
+            self.embed_tokens(tenant, token_embedder)
         return retrying.merged([*reports, report]) if sync else report
 
     def sync(

@@ -410,7 +410,8 @@ class AsyncStore:
         readers are not given. ``classification`` is for documents that bring none, in their front matter
         or their record; the tenant's options say which may be sent to a remote embedder, and the others are
         stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
-        units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step.
+        units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step. ``token_embedder``
+        stores token vectors of the chunks that have none, when all else is stored (:meth:`embed_tokens`).
         """
         if sync:
             folders, rest = reading.folders_and_rest(sources)
@@ -439,6 +440,8 @@ class AsyncStore:
                 for folder in folders
             ]
             if not rest:
+                if token_embedder is not None:
+                    await self.embed_tokens(tenant, token_embedder)
                 return retrying.merged(reports)
             sources = rest
         ingest = AsyncIngest(
@@ -458,6 +461,8 @@ class AsyncStore:
             key=key,
             progress=progress,
         )
+        if token_embedder is not None:
+            await self.embed_tokens(tenant, token_embedder)
         return retrying.merged([*reports, report]) if sync else report
 
     async def sync(
