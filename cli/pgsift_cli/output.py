@@ -206,7 +206,8 @@ class Output:
             if getattr(report, name)
         )
         self.line(f"documents: {documents or 'none'}")
-        self.line(f"chunks:    {report.chunks:,} with {report.tokens:,} tokens")
+        references = f", {report.references:,} of bibliographies (not ranked)" if report.references else ""
+        self.line(f"chunks:    {report.chunks:,} with {report.tokens:,} tokens{references}")
         if report.vectors_computed or report.vectors_reused:
             self.line(f"vectors:   {report.vectors_computed:,} computed, {report.vectors_reused:,} reused")
         if report.terms_cut or report.characters_cleaned:

@@ -453,6 +453,16 @@ class Member(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class PrincipalReplaced(Record):
+    """How many access lists, memberships of groups and mapped database roles had a principal that was
+    replaced."""
+
+    lists: int
+    memberships: int
+    roles: int
+
+
+@dataclass(frozen=True, slots=True)
 class NearDuplicate(Record):
     """A visible document that has the text of another (``relation`` is ``copy``), or nearly: another state
     of the same source (``revision``), or the text of another source (``syndicated``). ``similarity`` is the
@@ -695,7 +705,8 @@ class IngestReport(Record):
     alone, by reason: ``hidden``, ``symlink`` (a link that leaves the folder given), ``empty``, or the
     extension. ``acl_ignored`` counts files whose front matter names an access list, which the one given
     overrode. ``chunks``
-    and ``tokens`` are those of created and replaced documents. ``terms_cut`` counts tokens cut at 256
+    and ``tokens`` are those of created and replaced documents; ``references`` counts the chunks among them
+    that are bibliography, which is kept and not ranked. ``terms_cut`` counts tokens cut at 256
     bytes, ``characters_cleaned`` characters and numbers PostgreSQL cannot hold, which were replaced. Of the
     vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known. ``withheld``
     documents were stored without vectors, since the tenant keeps their texts from a remote embedder;
@@ -715,6 +726,7 @@ class IngestReport(Record):
     acl_ignored: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     chunks: int = 0
+    references: int = 0
     tokens: int = 0
     terms_cut: int = 0
     characters_cleaned: int = 0

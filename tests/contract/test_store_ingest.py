@@ -374,6 +374,18 @@ def test_terms_are_cut_and_counted(store: Any) -> None:
     assert keys(store.search("t", "example", principals=PUBLIC)) == ["long"]
 
 
+def test_bibliographies_are_kept_counted_and_not_found(store: Any) -> None:
+    paper = "# Pumps\n\nSeals fail.\n\n## 7. References\n\n[1] A. Zimmer. Seals. 1999.\n"
+    report = store.ingest("t", [Document("paper", paper, format="markdown")])
+    assert (report.chunks, report.references) == (2, 1)
+    assert keys(store.search("t", "seals", principals=PUBLIC)) == ["paper"]
+    assert keys(store.search("t", "zimmer", principals=PUBLIC)) == []
+    passages = store.evidence("t", "paper", "zimmer seals", principals=PUBLIC)
+    assert [passage.text for passage in passages] == ["Seals fail."]
+    text = store.document_at("t", "paper", principals=PUBLIC).text
+    assert text.endswith("## 7. References\n\n[1] A. Zimmer. Seals. 1999.")
+
+
 def test_many_groups_keep_order_and_counts(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "GROUP_DOCUMENTS", 7)
     monkeypatch.setattr(pipeline, "BATCH_CHUNKS", 3)

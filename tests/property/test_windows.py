@@ -1,5 +1,7 @@
 """The chooser of windows: Python and SQL agree, and both keep what they promise."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import itertools

@@ -16,7 +16,11 @@ the 256 that the default model reads.
 4. A block over the target is split into pieces of about equal size: between lines (code, tables, lists),
    else between sentences, else between words; a single word is never split, unless its script has no spaces
    between words.
-5. White space at the ends of a chunk is left out, save the indentation where code or a list was split;
+5. A bibliography is kept and not ranked: from the last heading that is References, Bibliography, Works Cited or
+   Literature Cited to the end, appendices included, chunks are of kind ``reference``. The heading may be
+   numbered, in any case, and end in a colon or a full stop; one that merely begins with the word is none. In
+   a text without headings a line of its own that begins a paragraph counts as one, unless it is the first.
+6. White space at the ends of a chunk is left out, save the indentation where code or a list was split;
    nothing else is.
 """
 
@@ -30,11 +34,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 BlockKind = Literal["heading", "title", "paragraph", "item", "code", "table", "skip"]
-ChunkKind = Literal["text", "title", "section_header", "table"]
+ChunkKind = Literal["text", "title", "section_header", "table", "reference"]
 
 #: Target size of a chunk, in units.
 DEFAULT_TARGET = 150
-_VERSION = "1"
+_VERSION = "2"
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Hangul Jamo, Khmer, Kana, Bopomofo, Han with its
 # extensions, Hangul.
@@ -54,6 +58,12 @@ _ABBREVIATION = re.compile(
     r"[Ee]\.g|[Ii]\.e|z\.[Bb]|[Aa]pprox|[Ii]nc|[Ll]td|[Cc]o)\.$"
 )
 _Splitter = Callable[[str, int, int], Iterable[tuple[int, int]]]
+# "7. References", "VII References:", "[A] BIBLIOGRAPHY"; a number and nothing else before the word.
+_BIBLIOGRAPHY = re.compile(
+    r"(?:[§\[(]?\s*(?:\d+(?:\.\d+)*|[ivxlc]+|[a-z])\s*(?:[.:)\]–—-]\s*|\s))?"
+    r"(?:references|bibliography|works\s+cited|literature\s+cited)\s*[.:;]*",
+    re.IGNORECASE,
+)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
@@ -98,10 +108,12 @@ class Chunker:
     def chunk(self, text: str, blocks: Sequence[Block]) -> list[Span]:
         """Spans of the chunks, in order, not overlapping; every character that is not white space and not
         in a block of kind ``title`` or ``skip`` lies in exactly one."""
-        if len(blocks) == 1 and blocks[0][:3] == (0, len(text), "paragraph") and size(text) <= self.target:
+        references = _bibliography(text, blocks)
+        whole = len(blocks) == 1 and blocks[0][:3] == (0, len(text), "paragraph")
+        if whole and references is None and size(text) <= self.target:
             start, end = _trim(text, 0, len(text))
             return [Span(start, end)] if start < end else []
-        return _Builder(text, self.target).build(blocks)
+        return _Builder(text, self.target, references).build(blocks)
 
 
 def size(text: str) -> int:
@@ -112,9 +124,12 @@ def size(text: str) -> int:
 
 
 class _Builder:
-    def __init__(self, text: str, target: int) -> None:
+    def __init__(self, text: str, target: int, references: int | None) -> None:
         self.text = text
         self.target = target
+        #: Where the bibliography begins, and whether the blocks have come to it.
+        self.references = len(text) + 1 if references is None else references
+        self.in_references = False
         self.spans: list[Span] = []
         self.path: list[tuple[int, str]] = []
         # The chunk being built: characters, units, and whether it holds anything but headings.
@@ -124,6 +139,9 @@ class _Builder:
 
     def build(self, blocks: Sequence[Block]) -> list[Span]:
         for block in _complete(self.text, blocks):
+            if not self.in_references and block.start >= self.references:
+                self.flush()
+                self.in_references = True
             if block.kind in ("title", "skip"):
                 self.flush()
                 continue
@@ -179,12 +197,29 @@ class _Builder:
     def flush(self, kind: ChunkKind = "text") -> None:
         if self.start >= 0:
             section = tuple(name for _, name in self.path if name)
-            self.spans.append(
-                Span(self.start, self.end, kind if self.has_body else "section_header", section)
-            )
+            if self.in_references:
+                kind = "reference"
+            elif not self.has_body:
+                kind = "section_header"
+            self.spans.append(Span(self.start, self.end, kind, section))
         self.start = self.end = -1
         self.units = 0
         self.has_body = False
+
+
+def _bibliography(text: str, blocks: Sequence[Block]) -> int | None:
+    """Where the bibliography of a text begins: at the start of a block."""
+    found: int | None = None
+    headings = [block for block in blocks if block.kind in ("heading", "title")]
+    for block in headings:
+        if block.kind == "heading" and _BIBLIOGRAPHY.fullmatch(block.heading.strip()):
+            found = block.start
+    if not headings:
+        for block in blocks[1:]:
+            line = text[block.start : block.end].strip().partition("\n")[0].strip()
+            if block.kind == "paragraph" and len(line) < 60 and _BIBLIOGRAPHY.fullmatch(line):
+                found = block.start
+    return found
 
 
 def _complete(text: str, blocks: Iterable[Block]) -> Iterable[Block]:

@@ -80,6 +80,8 @@ class Prepared:
     mark: str | None = None
     #: Whether the front matter names an access list, which the one given overrides.
     acl_ignored: bool = False
+    #: Chunks that are bibliography.
+    references: int = 0
 
     def encode(self) -> str:
         """The record as JSON. Raises :class:`~pgsift.errors.InvalidDocument` when it has no JSON form."""
@@ -250,7 +252,8 @@ class Preparer:
         record["chunks"] = chunks
         tokens, cuts = self._tokenize(chunks, title)
         prepared = Prepared(
-            document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri")
+            document.key, record, item.bytes, len(chunks), tokens, cuts, cleaned, record.get("source_uri"),
+            references=sum(chunk.get("kind") == "reference" for chunk in chunks),
         )
         if self.keep_source and item.line is not None:
             prepared.source = ("application/json", item.line)
@@ -560,7 +563,7 @@ class Tally:
         self._lock = threading.Lock()
         self.pending: list[Failure] = []
         self.failures: list[Failure] = []
-        self.chunks = self.tokens = self.terms_cut = self.cleaned = 0
+        self.chunks = self.references = self.tokens = self.terms_cut = self.cleaned = 0
         self.vectors_computed = self.vectors_reused = 0
         #: Keys of documents that were kept from a remote embedder.
         self.withheld: list[str] = []
@@ -621,6 +624,7 @@ class Tally:
                 self.bytes += document.bytes
                 if result.status in ("created", "replaced"):
                     self.chunks += document.chunks
+                    self.references += document.references
                     self.stored_chunks += document.chunks
                     self.tokens += document.tokens
                     self.terms_cut += document.terms_cut
@@ -639,6 +643,7 @@ class Tally:
             acl_ignored=self.acl_ignored,
             skipped=dict(sorted(self.skipped.items())),
             chunks=self.chunks,
+            references=self.references,
             tokens=self.tokens,
             terms_cut=self.terms_cut,
             characters_cleaned=self.cleaned,
