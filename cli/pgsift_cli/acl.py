@@ -213,6 +213,33 @@ def check(
         raise typer.Exit(PROBLEMS_FOUND)
 
 
+def replace_principal(
+    session: Session,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="The principal as it is called now.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="What it is called from now on.")],
+) -> None:
+    """Rename a principal: in all access lists, rules, groups and mappings of database roles of the tenant.
+
+    Whoever searches as NEW sees at once what OLD saw, and OLD sees nothing any more. A NEW that is there
+    already keeps what it has. Only owners (sift_owner) may do this. Access lists that files, feeds and scripts
+    name themselves are not changed.
+
+    \b
+    Examples:
+      pgsift acl replace-principal group:personnel group:people
+      pgsift acl replace-principal user:1042 user:2042 --json
+    """
+    with session.store() as store:
+        done = store.replace_principal(session.tenant, old, new)
+    if session.json:
+        session.out.document(done)
+    else:
+        session.out.line(
+            f"replaced in {done.lists:,} access lists, {done.memberships:,} memberships of groups, "
+            f"{done.roles:,} mapped roles"
+        )
+
+
 def _one_target(keys: list[str] | None, prefix: str | None, default: bool) -> None:
     if (bool(keys), prefix is not None, default).count(True) != 1:
         raise typer.BadParameter("say what: KEY…, --prefix or --default, one of them")
@@ -243,3 +270,4 @@ command(app, "set")(set_)
 command(app, "grant")(grant)
 command(app, "revoke")(revoke)
 command(app, "check")(check)
+command(app, "replace-principal")(replace_principal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,15 @@ Acl = Annotated[
         callback=no_empty_name,
         help="Who may see the documents, e.g. group:hr; repeat for several. Left out: a new document gets "
         "what is set for its prefix or the tenant, a known one keeps what it has.",
+    ),
+]
+Deny = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--deny",
+        metavar="PRINCIPAL",
+        callback=no_empty_name,
+        help="Who may not see them, although --acl allows it; repeat for several. Needs --acl.",
     ),
 ]
 Classification = Annotated[
@@ -65,6 +74,7 @@ def ingest(
         ),
     ],
     acl: Acl = None,
+    deny: Deny = None,
     classification: Classification = None,
     embedder: EmbedderName = None,
     token_embedder: TokenEmbedderName = None,
@@ -102,7 +112,7 @@ def ingest(
     \b
     Examples:
       pgsift ingest docs/ README.md
-      pgsift ingest personnel/ --prefix hr/ --acl group:hr
+      pgsift ingest personnel/ --prefix hr/ --acl group:hr --deny user:1042
       pgsift ingest notes.jsonl --embedder none
       curl -s https://example.org/page.html | pgsift ingest - --format html --key page
     """
@@ -118,7 +128,7 @@ def ingest(
                 embedder=model,
                 token_embedder=None if token_embedder is None else load_token_embedder(token_embedder),
                 progress=progress,
-                acl=acl,
+                acl=access(acl, deny),
                 classification=classification,
                 keep_source=keep_source,
                 prefix=prefix,
@@ -139,6 +149,17 @@ def ingest(
     if report.failed:
         session.out.remark(f"{report.failed:,} sources failed; list them with: pgsift dead-letters")
         raise typer.Exit(SOME_FAILED)
+
+
+def access(acl: list[str] | None, deny: list[str] | None) -> Any:
+    """What ``--acl`` and ``--deny`` say, as the library takes it."""
+    if not deny:
+        return acl
+    if acl is None:
+        raise typer.BadParameter(
+            "--deny needs --acl: say who may see the documents too", param_hint="'--deny'"
+        )
+    return {"allow": acl, "deny": deny}
 
 
 def remarks(session: Session, report: IngestReport) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, writing_embedder
-from pgsift_cli.ingest import Acl, Classification, EmbedderName, KeepSource, remarks
+from pgsift_cli.ingest import Acl, Classification, Deny, EmbedderName, KeepSource, access, remarks
 from pgsift_cli.output import safe
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def sync(
         typer.Option("--name", metavar="NAME", help="Name of the source. Default: its address (file:///…)."),
     ] = None,
     acl: Acl = None,
+    deny: Deny = None,
     classification: Classification = None,
     format: Annotated[
         str | None,
@@ -108,7 +109,7 @@ def sync(
                     watermark=watermark,
                     allow_empty=allow_empty,
                     dry_run=dry_run,
-                    acl=acl,
+                    acl=access(acl, deny),
                     classification=classification,
                     format=format,
                     embedder=model,

@@ -84,8 +84,15 @@ def create(
         ),
     ] = "first",
     exist_ok: Annotated[
-        bool, typer.Option("--exist-ok", help="A tenant of this name and analyzer is no error.")
+        bool, typer.Option("--exist-ok", help="A tenant of this name and these settings is no error.")
     ] = False,
+    history: Annotated[
+        bool | None,
+        typer.Option(
+            "--history/--no-history",
+            help="Whether superseded and deleted versions are kept, for search --as-of. Default: they are.",
+        ),
+    ] = None,
 ) -> None:
     """Make a tenant: documents, statistics and permissions of its own.
 
@@ -95,6 +102,7 @@ def create(
     Examples:
       pgsift tenants create acme --principal group:acme
       pgsift tenants create code --analyzer identifiers --principal public
+      pgsift tenants create feed --no-history
     """
     with session.store() as store:
         number = store.create_tenant(
@@ -105,6 +113,7 @@ def create(
             default_principals=principal,
             index_title=index_title,
             exist_ok=exist_ok,
+            keep_history=history,
         )
     if session.json:
         session.out.document({"tenant": name, "tenant_id": number})

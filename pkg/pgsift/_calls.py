@@ -50,6 +50,7 @@ from pgsift.models import (
     MoveResult,
     NearDuplicate,
     PackResult,
+    PrincipalReplaced,
     PurgeResult,
     PutResult,
     QueryTerm,
@@ -202,6 +203,7 @@ def create_tenant(
     default_principals: Iterable[str] | None,
     index_title: str,
     exist_ok: bool,
+    keep_history: bool | None = None,
 ) -> Call[int]:
     """Makes a tenant."""
     return _call(
@@ -215,6 +217,7 @@ def create_tenant(
         default_principals=("text[]", names(default_principals, "default_principals")),
         index_title=("text", name(index_title, "index_title")),
         exist_ok=("boolean", bool(exist_ok)),
+        keep_history=("boolean", None if keep_history is None else bool(keep_history)),
     )
 
 
@@ -262,6 +265,18 @@ def map_role(tenant: str, role_name: str, principals: Iterable[str] | None) -> C
         tenant=("text", name(tenant, "tenant")),
         role_name=("name", name(role_name, "role_name")),
         principals=("text[]", names(principals, "principals")),
+    )
+
+
+def replace_principal(tenant: str, old_principal: str, new_principal: str) -> Call[PrincipalReplaced]:
+    """Puts one principal in the place of another."""
+    return _call(
+        "replace_principal",
+        PrincipalReplaced,
+        PrincipalReplaced,
+        tenant=("text", name(tenant, "tenant")),
+        old_principal=("text", name(old_principal, "old_principal")),
+        new_principal=("text", name(new_principal, "new_principal")),
     )
 
 

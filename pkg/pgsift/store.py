@@ -75,6 +75,7 @@ from pgsift.models import (
     MoveResult,
     NearDuplicate,
     PackResult,
+    PrincipalReplaced,
     Progress,
     PurgeResult,
     PutResult,
@@ -291,12 +292,14 @@ class Store:
         default_principals: Iterable[str] | None = None,
         index_title: str = "first",
         exist_ok: bool = False,
+        keep_history: bool | None = None,
     ) -> int:
         """Make a tenant and return its number.
 
         ``analyzer`` is ``english``, ``standard`` or ``identifiers``. ``default_principals`` see documents
         ingested without an access list; ``None`` is nobody but writers. With ``exist_ok`` a tenant of this
-        name and analyzer is left as it is.
+        name is left as it is, if it has these settings. Superseded and deleted versions are kept for searches
+        of the past, unless ``keep_history`` is false.
         """
         return self._one(
             _calls.create_tenant(
@@ -307,6 +310,7 @@ class Store:
                 default_principals=default_principals,
                 index_title=index_title,
                 exist_ok=exist_ok,
+                keep_history=keep_history,
             )
         )
 
@@ -352,6 +356,14 @@ class Store:
     def map_role(self, tenant: str, role_name: str, principals: Iterable[str] | None) -> None:
         """Set the principals a database role stands for in a tenant."""
         self._one(_calls.map_role(tenant, role_name, principals))
+
+    def replace_principal(
+        self, tenant: str, old_principal: str, new_principal: str
+    ) -> PrincipalReplaced:
+        """Put one principal in the place of another in all access lists, rules, groups and mappings of database
+        roles of a tenant. It holds from the commit on and costs a row for each; one that exists already gets
+        what the other had beside its own."""
+        return self._one(_calls.replace_principal(tenant, old_principal, new_principal))
 
     # Documents
 

@@ -212,6 +212,7 @@
 \ir functions/set_tenant.sql
 \ir functions/set_default_access.sql
 \ir functions/map_role.sql
+\ir functions/replace_principal.sql
 \ir functions/remap_roles.sql
 \ir functions/renew_secret.sql
 \ir functions/add_members.sql

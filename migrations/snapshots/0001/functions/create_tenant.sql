@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION sift.create_tenant(
     b                  double precision DEFAULT 0.75::double precision,
     default_principals text[] DEFAULT NULL,
     index_title        text DEFAULT 'first',
-    exist_ok           boolean DEFAULT false
+    exist_ok           boolean DEFAULT false,
+    keep_history       boolean DEFAULT NULL
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -27,8 +28,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('index_title must be first or none, not %s', coalesce(index_title, 'NULL')),
             HINT = 'first: a title is found with the first chunk that is ranked; none: not at all.';
     END IF;
-    INSERT INTO sift.tenants AS t (tenant_id, name, analyzer, analyzer_fingerprint, k1, b, index_title)
-    VALUES (nextval('sift.tenant_ids')::integer, tenant, analyzer, v_fingerprint, k1, b, index_title)
+    INSERT INTO sift.tenants AS t (tenant_id, name, analyzer, analyzer_fingerprint, k1, b, index_title, keep_history)
+    VALUES (nextval('sift.tenant_ids')::integer, tenant, analyzer, v_fingerprint, k1, b, index_title, coalesce(keep_history, true))
     ON CONFLICT ON CONSTRAINT tenants_name_key DO NOTHING
     RETURNING t.tenant_id INTO v_tenant_id;
     IF v_tenant_id IS NULL THEN
@@ -37,7 +38,7 @@ BEGIN
                 MESSAGE = format('the tenant %s exists', to_json(tenant)),
                 HINT = 'Choose another name, or pass exist_ok => true and the settings it has.';
         END IF;
-        SELECT t.tenant_id, t.analyzer, t.k1, t.b, t.index_title, t.default_access_list_id INTO v_existing
+        SELECT t.tenant_id, t.analyzer, t.k1, t.b, t.index_title, t.default_access_list_id, t.keep_history INTO v_existing
         FROM sift.tenants AS t
         WHERE t.name = create_tenant.tenant;
         SELECT string_agg(format('%s is %s, not %s', p.name, p.stored, p.asked), '; ' ORDER BY p.position) INTO v_different
@@ -45,6 +46,7 @@ BEGIN
                      (2, 'k1', v_existing.k1::text, k1::text),
                      (3, 'b', v_existing.b::text, b::text),
                      (4, 'index_title', to_json(v_existing.index_title)::text, to_json(index_title)::text),
+                     (6, 'keep_history', v_existing.keep_history::text, keep_history::text),
                      (5, 'default_principals',
                       (SELECT to_json(a.principals)::text FROM sift.access_lists AS a
                        WHERE a.tenant_id = v_existing.tenant_id AND a.access_list_id = v_existing.default_access_list_id),
@@ -66,7 +68,7 @@ BEGIN
     RETURN v_tenant_id;
 END
 $$;
-COMMENT ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean) IS
-    'Makes a tenant and returns its number. Documents ingested without an access list get default_principals; left out, nobody but writers sees them. With exist_ok a tenant of this name is left as it is, if it has these settings; others are refused. k1 and b are those of BM25; index_title: first, titles are found with the first chunk, or none.';
-REVOKE ALL ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean) TO sift_owner, sift_writer;
+COMMENT ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean, boolean) IS
+    'Makes a tenant and returns its number. Documents ingested without an access list get default_principals; left out, nobody but writers sees them. With exist_ok a tenant of this name is left as it is, if it has these settings; others are refused. k1 and b are those of BM25; index_title: first, titles are found with the first chunk, or none. keep_history: whether superseded and deleted versions are kept, for searches of the past; they are unless it is false.';
+REVOKE ALL ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.create_tenant(text, text, double precision, double precision, text[], text, boolean, boolean) TO sift_owner, sift_writer;

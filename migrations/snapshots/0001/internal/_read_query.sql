@@ -5,7 +5,8 @@
 --   phrases    and required terms are scored too, and conditions; excluded terms are conditions alone
 --   prefixes   every term they stand for is a term of its own, the first 64 of those in visible chunks
 --
--- sift._judge_terms tells the same, word by word. restricts: there are conditions beside the filter.
+-- documents: the conditions are those of a document, whose chunks may meet them one by one. restricts: there are conditions beside the filter.
+-- sift._judge_terms tells the same, word by word.
 CREATE OR REPLACE FUNCTION sift._read_query(
     tenant_id integer,
     analyzer  text,
@@ -17,6 +18,7 @@ CREATE OR REPLACE FUNCTION sift._read_query(
     as_of     timestamptz,
     INOUT predicate text,
     INOUT bound jsonb,
+    documents boolean DEFAULT false,
     OUT terms text[],
     OUT plain_text text,
     OUT restricts boolean
@@ -85,12 +87,12 @@ BEGIN
         SELECT t.term FROM unnest(v_terms) WITH ORDINALITY AS t (term, place)
         GROUP BY t.term
         ORDER BY min(t.place));
-    v_open := sift._phrase_condition(v_analyzer, v_parts.kinds, v_parts.texts, v_parts.opens, predicate, bound);
+    v_open := sift._phrase_condition(v_analyzer, v_parts.kinds, v_parts.texts, v_parts.opens, predicate, bound, documents, as_of);
     predicate := v_open.predicate;
     bound := v_open.bound;
     restricts := predicate IS DISTINCT FROM v_predicate;
 END
 $$;
-COMMENT ON FUNCTION sift._read_query(integer, text, text, boolean, boolean, boolean, bigint[], timestamptz, text, jsonb) IS
+COMMENT ON FUNCTION sift._read_query(integer, text, text, boolean, boolean, boolean, bigint[], timestamptz, text, jsonb, boolean) IS
     'The terms, conditions and plain text of a query.';
-REVOKE ALL ON FUNCTION sift._read_query(integer, text, text, boolean, boolean, boolean, bigint[], timestamptz, text, jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._read_query(integer, text, text, boolean, boolean, boolean, bigint[], timestamptz, text, jsonb, boolean) FROM PUBLIC;

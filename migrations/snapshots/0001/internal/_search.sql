@@ -210,7 +210,7 @@ BEGIN
     END IF;
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
     v_query := sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
-                                coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound);
+                                coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound, v_documents);
     v_predicate := v_query.predicate;
     v_bound := v_query.bound;
 
