@@ -387,7 +387,8 @@ def test_every_way_to_run_a_statement(store: Store) -> None:
         ).format(sql.Identifier(store.bob)))
         assert bob.execute(sql.SQL("SELECT {}.outer_('salary pump')").format(sql.Identifier(store.bob))).fetchone() == (4,)
         # A function that is said to be safe for workers, though what it calls is not: still each worker proves itself.
-        bob.execute("SET debug_parallel_query = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0")
+        workers = "debug_parallel_query" if bob.info.server_version >= 160000 else "force_parallel_mode"
+        bob.execute(f"SET {workers} = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0".encode())
         assert bob.execute(
             sql.SQL("SELECT DISTINCT {}.outer_('salary pump') FROM generate_series(1, 20)").format(sql.Identifier(store.bob))
         ).fetchall() == [(4,)]
