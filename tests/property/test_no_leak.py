@@ -21,25 +21,39 @@ documents = st.lists(
 # How each function is called that a reader or an application may execute. A new one must be added here, or
 # test_every_reachable_function_is_called fails. Those in SILENT take no principals and touch no document.
 CALLS = {
-    "search": "SELECT * FROM sift.search('t', 'fox hound', 100, %(p)s, query_embedding => '{1,0,0}', collapse => %(c)s)",
+    "search": "SELECT * FROM sift.search('t', 'fox hound', 100, %(p)s, query_embedding => '{1,0,0}', collapse => %(c)s, snippet_width => 20)",
     "lexical_search": "SELECT * FROM sift.lexical_search('t', 'fox owl', 100, %(p)s, collapse => %(c)s)",
     "dense_search": "SELECT * FROM sift.dense_search('t', '{0,1,0}'::real[], 100, %(p)s, collapse => %(c)s)",
+    "choose_chunks": "SELECT c.body FROM sift.choose_chunks('t', ARRAY(SELECT chunk_id FROM sift.chunks), ARRAY(SELECT 1 FROM sift.chunks), 100,"
+    " %(p)s, per_document => NULL, mmr => 0.5) JOIN sift.chunks AS c USING (chunk_id)",
     "list_documents": "SELECT * FROM sift.list_documents('t', %(p)s)",
     "lexical_candidates": "SELECT * FROM sift.lexical_candidates('t', '{fox,owl}', 100, %(p)s)",
     "chunks_by_entity": "SELECT * FROM sift.chunks_by_entity('t', 'animal', %(p)s)",
     "check_access": "SELECT c.granted_by FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.check_access("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, %(p)s) AS c WHERE c.visible",
+    "query_terms": "SELECT q.* FROM sift.query_terms('t', 'fo* marker* secretkey* secrettitle*', principals => %(p)s) AS q"
+    " WHERE q.term NOT IN ('fo', 'marker', 'secretkey', 'secrettitle')",
     "document_at": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_at("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
+    "evidence": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.evidence("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, 'fox hound owl marker*', 9, 20, %(p)s) AS r",
     "document_history": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_history("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
     "distinct_sources": "SELECT r.* FROM sift.distinct_sources('t', ARRAY(SELECT CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z'"
     " END FROM generate_series(-1, 9) AS n), %(p)s) AS r",
     "document_source": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_source("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
+    "related": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.related("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r UNION ALL"
+    " SELECT s.* FROM sift.related('t', 'twin', principals => %(p)s) AS s",
+    "facets": "SELECT * FROM sift.facets('t', 'key', principals => %(p)s)",
+    "cite": "SELECT r.* FROM sift.cite('t', ARRAY(SELECT CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END"
+    " FROM generate_series(-1, 9) AS n), %(p)s) AS r",
 }
 SILENT = {
-    "query_terms", "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models",
+    # The vocabulary is what somebody wrote into it, and for applications alone.
+    "list_acronyms",
+    "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models", "list_token_models",
     "cache_query_embedding", "corpus_statistics",
     # Anyone may fold and pack: both return counts of rows of statistics, none of documents.
     "fold_statistics", "pack_postings",
@@ -47,6 +61,8 @@ SILENT = {
     "term_statistics",
     # Answers only where near-duplicates were looked for: tests/sql/test_duplicates.py has its property.
     "near_duplicates",
+    # Numbers alone: tests/property/test_counts.py has their property.
+    "count_matches",
 }
 
 
@@ -88,7 +104,7 @@ def test_only_visible_documents_come_back(
                 if index not in visible:
                     for word in ("marker", "secretkey", "secrettitle", "secretmeta"):
                         assert f"{word}{index}z" not in text, f"{name} shows {word} of an invisible document"
-            if name in ("dense_search", "list_documents", "chunks_by_entity") and not collapse:
+            if name in ("dense_search", "list_documents", "chunks_by_entity", "choose_chunks") and not collapse:
                 assert len(rows) == len(visible)
             if name == "dense_search":
                 # Copies a person may not see are not counted either.
@@ -113,7 +129,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
     conn.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
     conn.execute("SELECT sift.register_model('leak', 3)")
     conn.execute(
-        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}]', model => 'leak')"""
+        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}]', model => 'leak')"""
     )
     conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]

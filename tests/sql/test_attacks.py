@@ -70,12 +70,16 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
             with psycopg.connect(make_conninfo(server_dsn, dbname=database), autocommit=True) as admin:
                 world = World(admin)
                 admin.execute("SELECT sift.create_tenant('a', 'standard'), sift.create_tenant('zzb', 'identifiers')")
-                admin.execute("SELECT sift.register_model('m3', 3)")
+                admin.execute("SELECT sift.register_model('m3', 3), sift.register_token_model('t2', 2)")
                 admin.execute("SELECT sift.add_members('a', 'group:staff', '{user:7}')")
                 for tenant, documents in CORPUS.items():
                     admin.execute("SELECT sift.put_documents(%s, %s::jsonb, model => 'm3')", (tenant, json.dumps(documents)))
                 # Packed postings, and rows beside them; every table has something in it.
                 admin.execute("SELECT sift.pack_postings('a', purge => true), sift.fold_statistics('a'), sift.fold_statistics('zzb')")
+                admin.execute(
+                    "SELECT sift.put_token_embeddings(x.name, 't2', array_agg(c.chunk_id), array_agg('[[1,0],[0.5,' || x.tenant_id || ']]'))"
+                    " FROM sift.chunks AS c JOIN sift.tenants AS x USING (tenant_id) GROUP BY x.name"
+                )
                 admin.execute("SELECT sift.set_access('a', NULL, '{group:zzhr}', key_prefix => 'hr/')")
                 admin.execute("SELECT sift.add_dead_letter('zzb', 'read', 'zzmemo')")
                 # A past of the hidden ones: a version superseded, and a document deleted.
@@ -89,6 +93,7 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                     " SELECT d.tenant_id, d.document_id, d.version, 'text/plain', 'none', 6, 'zzmemo' FROM sift.documents AS d"
                     " WHERE d.key <> 'note/1'"
                 )
+                admin.execute("SELECT sift.set_acronyms('zzb', '{\"ZZM\": \"zzmerger\"}')")
                 admin.execute("SELECT sift.cache_query_embedding('zzb', 'takeover of zzmerger', '{1,0,0}', 'm3')")
                 for who, granted in {
                     "reader": "sift_reader", "stranger": "sift_reader", "app": "sift_app", "both": "sift_app", "nobody": None,
@@ -148,6 +153,8 @@ PAIRS: dict[str, list[tuple[str, str]]] = {
     "title": [("zzowner", "qqowner"), ("zzaside", "qqaside"), ("zzmerger", "qqmerger")],
     "year": [("1990", "1991")],
     "cached": [("takeover of zzmerger", "takeover of qqmerger")],
+    # Chunks are numbered from 1: the first three are those of note/1 and note/2, the others hidden, replaced or of the other tenant.
+    "chunk": [(f"{number:06}", "999999") for number in range(4, 10)],
 }
 PAST = "'2999-01-01'"
 
@@ -185,10 +192,24 @@ ATTACKS: dict[str, list[Attack]] = {
     "search": [
         *searches("search", "'{q}'"),
         Attack("SELECT * FROM sift.search('a', '{x}', mode => 'dense', model => 'm3', principals => {p})", "word"),
+        Attack("SELECT * FROM sift.search('a', 'pump {x}*', mode => 'lexical', principals => {p})", "word"),
+        Attack("SELECT * FROM sift.search('a', 'pump {x} {x}*', mode => 'lexical', principals => {p}, snippet_width => 20)", "word"),
+        Attack("SELECT * FROM sift.search('a', 'pump -\"{x}\" -{x}*', mode => 'lexical', principals => {p}, unit => 'document')", "word"),
+        Attack("SELECT * FROM sift.search('a', 'pump +\"{x}\"', mode => 'lexical', principals => {p})", "word"),
+        *(Attack(f"SELECT * FROM sift.search('a', 'pump {{x}}', principals => {{p}}, {more})", "word") for more in (
+            "mmr => 0.5", "token_budget => 20", "query_token_embeddings => '{{{{1,0}},{{0,1}}}}'",
+            "query_embedding => '{{1,0,0}}', model => 'm3', mmr => 0, per_document => NULL",
+            "query_token_embeddings => '{{{{1,0}}}}', token_model => 't2', mmr => 0.3, token_budget => 40")),
+        Attack("SELECT * FROM sift.search('{x}', 'pump', query_token_embeddings => '{{{{1,0}}}}')", "tenant", by=("reader", "stranger")),
         Attack("SELECT * FROM sift.search('zzb', '{x}', mode => 'dense', model => 'm3')", "cached", by=("reader", "stranger")),
         Attack("SELECT * FROM sift.search('zzb', '{x}', mode => 'dense', model => 'm3', principals => '{{group:none}}')", "cached", by=("app",)),
         Attack("SELECT * FROM sift.search('zzb', '{x}', model => 'm3', principals => NULL)", "cached", by=("app",)),
         Attack("SELECT * FROM sift.search('a', 'pump {x}', query_embedding => '{{1,0,0}}', model => 'm3', principals => {p})", "word"),
+    ],
+    "choose_chunks": [
+        *(Attack(f"SELECT * FROM sift.choose_chunks('a', '{{{{1,{{x}},2}}}}', '{{{{1,3,2}}}}', principals => {{p}}{more})", "chunk")
+          for more in ("", ", mmr => 0.5, model => 'm3'", ", token_budget => 10", ", mmr => 0.1, per_document => NULL, k => 1")),
+        Attack("SELECT * FROM sift.choose_chunks('{x}', '{{1}}', '{{1}}')", "tenant", by=("reader", "stranger")),
     ],
     "lexical_search": searches("lexical_search", "'{q}'"),
     "dense_search": searches("dense_search", f"'{VECTOR.replace('{', '{{').replace('}', '}}')}'"),
@@ -210,7 +231,18 @@ ATTACKS: dict[str, list[Attack]] = {
     ],
     "query_terms": [
         Attack("SELECT * FROM sift.query_terms('a', 'the pump {x}')", "word"),
+        Attack("SELECT * FROM sift.query_terms('a', 'What is {x}* of -{x} +{x} \"the {x}\"', principals => {p})", "word"),
+        Attack("SELECT count(*), max(length(term)) FROM sift.query_terms('a', '+{x}* zz* ZZM', principals => {p})", "word"),
         Attack("SELECT * FROM sift.query_terms('{x}', 'the co-simulation')", "tenant", by=("reader", "stranger")),
+    ],
+    "evidence": [
+        Attack("SELECT * FROM sift.evidence('a', '{x}', 'pump', principals => {p})", "key"),
+        Attack("SELECT * FROM sift.evidence('a', '{x}', 'zzsalary* zz*', 5, 20, {p})", "key"),
+        Attack("SELECT * FROM sift.evidence('a', 'note/1', 'pump {x} {x}* +{x} -\"{x}\"', principals => {p})", "word"),
+        Attack("SELECT * FROM sift.evidence('a', '{x}', 'pump', 0, principals => {p})", "key"),
+        Attack(f"SELECT * FROM sift.evidence('a', '{{x}}', 'pump', principals => {{p}}, as_of => {PAST})", "key"),
+        Attack("SELECT * FROM sift.evidence('a', '{x}', 'pump', principals => {p}, as_of => clock_timestamp() - interval '10 ms')", "key"),
+        Attack("SELECT * FROM sift.evidence('{x}', 'b/zzmerger', 'pump')", "tenant", by=("reader", "stranger")),
     ],
     "document_at": [
         Attack("SELECT * FROM sift.document_at('a', '{x}', principals => {p})", "key"),
@@ -225,6 +257,28 @@ ATTACKS: dict[str, list[Attack]] = {
     "near_duplicates": [
         Attack("SELECT * FROM sift.near_duplicates('a', '{x}', {p})", "key"),
         Attack("SELECT * FROM sift.near_duplicates('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
+    ],
+    "related": [
+        Attack("SELECT * FROM sift.related('a', '{x}', principals => {p})", "key"),
+        Attack("SELECT * FROM sift.related('a', 'note/1', principals => {p}, filter => '{{\"title\": \"{x}\"}}')", "title"),
+        Attack("SELECT * FROM sift.related('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM sift.related('a', '{x}', principals => {p})", "key"),
+    ],
+    "count_matches": [
+        Attack("SELECT * FROM sift.count_matches('a', 'pump {x}', {p})", "word"),
+        Attack("SELECT * FROM sift.count_matches('a', 'pump -{x}', {p})", "word"),
+        Attack("SELECT * FROM sift.count_matches('a', NULL, {p}, '{{\"title\": \"{x}\"}}')", "title"),
+        Attack("SELECT * FROM sift.count_matches('{x}', 'pump')", "tenant", by=("reader", "stranger")),
+    ],
+    "facets": [
+        Attack("SELECT * FROM sift.facets('a', 'key', 'pump {x}', principals => {p})", "word"),
+        Attack("SELECT * FROM sift.facets('a', 'title', principals => {p}, filter => '{{\"title\": \"{x}\"}}')", "title"),
+        Attack("SELECT * FROM sift.facets('a', 'key', NULL, NULL, {p}) WHERE value >= '{x}'", "key"),
+        Attack("SELECT * FROM sift.facets('{x}', 'kind')", "tenant", by=("reader", "stranger")),
+    ],
+    "cite": [
+        Attack("SELECT * FROM sift.cite('a', '{{{x},note/1}}', {p})", "key"),
+        Attack("SELECT * FROM sift.cite('{x}', '{{b/zzmerger}}')", "tenant", by=("reader", "stranger")),
     ],
     "distinct_sources": [
         Attack("SELECT * FROM sift.distinct_sources('a', '{{{x},public}}', {p})", "key"),
@@ -263,11 +317,13 @@ TELLS_NOTHING = {
     "tokenize": "a pure function of its argument",
     "analyzer_fingerprint": "a pure function of its argument",
     "list_models": "models belong to the installation, not to a tenant",
+    "list_token_models": "models belong to the installation, not to a tenant",
 }
 # For applications alone. They are trusted with the numbers of a tenant, and choose for whom they ask (docs/security.md).
 APPLICATIONS_ONLY = {
     "list_tenants": "an application serves tenants and knows them",
     "corpus_statistics": "numbers of the whole tenant, no document",
+    "list_acronyms": "what somebody wrote into the vocabulary, no document",
     "term_statistics": "numbers of the whole tenant, no document",
     "cache_query_embedding": "writes what a query's vector is; returns nothing",
 }
@@ -488,25 +544,25 @@ def test_counters_of_the_session_tell_no_key(world: World) -> None:
             assert len(seen) == 1, statement
 
 
-COUNTERS = r"^pg_stat_get_((xact_)?(tuples|numscans|blocks|lastscan|function)|db_(tuples|blocks|blk|temp|parallel)|io$|backend_io$|buf_alloc$|slru$)"
+COUNTERS = r"^pg_stat_get_((xact_)?(tuples|numscans|blocks|lastscan|function)|db_(tuples|blocks|blk|temp|parallel)|io$|backend_io$|buf_alloc$|slru$)|^pg_lock_status$"
 
 
 def test_the_page_takes_every_counter_away(world: World) -> None:
     """The block of docs/security.md, run as it stands: no counter of this version is left to readers, and the doctor keeps its own."""
     page = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
-    (block,) = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    (block,) = re.findall(r"```sql\n( *DO \$\$.*?)```", page, re.DOTALL)
     may = (
         "SELECT p.proname::text FROM pg_proc AS p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname ~ %s"
         " AND has_function_privilege(%s, p.oid, 'EXECUTE') ORDER BY 1"
     )
     reader = world.names["reader"]
-    views = ("pg_stat_all_tables", "pg_stat_xact_all_tables", "pg_statio_all_tables", "pg_stat_all_indexes", "pg_stat_database", "pg_stat_slru")
+    views = ("pg_stat_all_tables", "pg_stat_xact_all_tables", "pg_statio_all_tables", "pg_stat_all_indexes", "pg_stat_database", "pg_stat_slru", "pg_locks")
     with world.admin.transaction(force_rollback=True):
         found = [name for (name,) in world.admin.execute(may, (COUNTERS, reader)).fetchall()]
         assert {
             "pg_stat_get_tuples_fetched", "pg_stat_get_xact_tuples_fetched", "pg_stat_get_numscans", "pg_stat_get_xact_numscans",
             "pg_stat_get_blocks_hit", "pg_stat_get_xact_blocks_hit", "pg_stat_get_db_tuples_fetched", "pg_stat_get_db_blocks_hit",
-            "pg_stat_get_xact_function_calls",
+            "pg_stat_get_xact_function_calls", "pg_lock_status",
         } <= set(found)
         world.admin.execute(block.encode())
         assert world.admin.execute(may, (COUNTERS, reader)).fetchall() == []

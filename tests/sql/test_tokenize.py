@@ -122,7 +122,12 @@ def test_what_the_report_keeps_is_what_is_searched_for(conn: psycopg.Connection,
         '"unbalanced', "C:\\x", "%s", ":name", "$1", "🙂", "(" * 10_000, "é" * 200 + " " + "é" * 150,
     ):  # fmt: skip
         kept = [term for term, is_kept, _ in report(conn, query) if is_kept]
-        assert kept == one(conn, "SELECT sift._query_terms(%s, %s)", analyzer, query)
+        assert kept == one(
+            conn,
+            "SELECT r.terms FROM sift.tenants AS t CROSS JOIN LATERAL sift._read_query("
+            "t.tenant_id, %s, %s, false, t.strip_questions, t.expand, '{}', NULL, NULL, NULL) AS r WHERE t.name = 't'",
+            analyzer, query,
+        )
 
 
 def test_the_report_needs_a_tenant(conn: psycopg.Connection) -> None:
