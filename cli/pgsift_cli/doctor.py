@@ -51,7 +51,8 @@ def doctor(
             where = f"{finding.tenant_name}: {finding.object}" if finding.tenant_name else finding.object
             words = (finding.severity, finding.check_name, where, finding.finding)
             session.out.line("\t".join(map(safe, words)))
-            session.out.line(f"\t{'--fix, or' if finding.safe_fix else 'to do:'} {safe(finding.remedy)}")
+            also = finding.safe_fix and not finding.remedy.startswith("pgsift doctor")
+            session.out.line(f"\t{'--fix, or' if also else 'to do:'} {safe(finding.remedy)}")
         if not report.findings:
             session.out.line("nothing wrong")
     if not report.healthy:

@@ -24,6 +24,9 @@ from pgsift.models import Finding, Model, Severity, Tenant
 
 ROLES = ("sift_owner", "sift_writer", "sift_app", "sift_reader")
 
+#: What runs the files of objects again.
+FIX = "pgsift doctor --fix"
+
 _BODY = re.compile(r"\bAS\s+(\$\w*\$)(.*?)\1", re.DOTALL | re.IGNORECASE)
 _GRANT = re.compile(
     r"^GRANT\s+[^;]*?\s+ON\s+(?:FUNCTION|TABLE|SEQUENCE)\s+sift\.(?P<name>\w+)[^;]*?"
@@ -193,10 +196,11 @@ def compared(
         if source.kind == "FUNCTION":
             found += _compared_function(source, by_name.get(source.name, []))
         elif source.name not in relation_of:
+            view = source.kind == "VIEW"
             found.append(
                 _finding(
-                    "definitions", "error", f"sift.{source.name}",
-                    f"the {source.kind.lower()} is missing", "restore it from a backup", safe=False,
+                    "definitions", "error", f"sift.{source.name}", f"the {source.kind.lower()} is missing",
+                    FIX if view else "restore it from a backup", safe=view,
                 )
             )  # fmt: skip
         else:
@@ -205,9 +209,10 @@ def compared(
         _finding(
             "definitions", "warning", f"sift.{name}",
             "the function is not part of pgsift; the remedy moves it out of the schema",
-            f'ALTER FUNCTION sift."{name.replace(chr(34), chr(34) * 2)}" SET SCHEMA public', safe=False,
+            f"ALTER ROUTINE sift.{_quoted(name)}({function.arguments}) SET SCHEMA public", safe=False,
         )
         for name in sorted(by_name.keys() - known)
+        for function in by_name[name]
     ]  # fmt: skip
     for tenant in tenants:
         try:
@@ -228,15 +233,17 @@ def compared(
 
 def _compared_function(source: Source, present: Sequence[InstalledFunction]) -> list[Finding]:
     name = f"sift.{source.name}"
-    again = f"run {source.file} again"
     if not present:
-        return [_finding("definitions", "error", name, "the function is missing", again, safe=True)]
+        return [_finding("definitions", "error", name, "the function is missing", FIX, safe=True)]
     if len(present) > 1:
+        others = [function for function in present if function.source.strip() != source.body]
+        remedy = f"drop those that are not of {source.file}"
+        if len(others) == len(present) - 1:
+            remedy = "; ".join(f"DROP FUNCTION {name}({function.arguments})" for function in others)
         return [
             _finding(
                 "definitions", "error", name,
-                f"the function exists {len(present)} times with different arguments",
-                f"drop those that are not of {source.file}", safe=False,
+                f"the function exists {len(present)} times with different arguments", remedy, safe=False,
             )
         ]  # fmt: skip
     (function,) = present
@@ -250,7 +257,7 @@ def _compared_function(source: Source, present: Sequence[InstalledFunction]) -> 
     found = []
     if differences:
         text = f"the function is not the one of this revision: {', '.join(differences)}"
-        found.append(_finding("definitions", "error", name, text, again, safe=True))
+        found.append(_finding("definitions", "error", name, text, FIX, safe=True))
     return found + _compared_grants(source, function.owner, function.grantees)
 
 
@@ -273,7 +280,7 @@ def _compared_relation(source: Source, relation: InstalledRelation) -> list[Find
                 _finding(
                     "row_security", "error", f"sift.{source.name}",
                     f"the policy {policy} is not part of pgsift and may open rows to others",
-                    f"DROP POLICY {policy} ON sift.{source.name}", safe=False,
+                    f"DROP POLICY {_quoted(policy)} ON sift.{source.name}", safe=False,
                 )
             )  # fmt: skip
         for policy in sorted(policies - set(relation.policies)):
@@ -293,7 +300,7 @@ def _compared_grants(source: Source, owner: str, grantees: Sequence[str]) -> lis
         found.append(
             _finding(
                 "grants", "error", f"sift.{source.name}", f"{', '.join(missing)} may not use it, and should",
-                f"run {source.file} again", safe=True,
+                FIX, safe=True,
             )
         )  # fmt: skip
     extra = sorted(actual - expected - {"PUBLIC"})
@@ -307,7 +314,7 @@ def _compared_grants(source: Source, owner: str, grantees: Sequence[str]) -> lis
                 "grants", "error" if ours else "warning", f"sift.{source.name}",
                 f"{', '.join(extra)} may use it, which the SQL of this revision does not say; it may be meant",
                 f"REVOKE ALL ON {kind} sift.{source.name} FROM "
-                + ", ".join('"' + role.replace('"', '""') + '"' for role in extra),
+                + ", ".join(_quoted(role) for role in extra),
                 safe=ours,
             )
         )  # fmt: skip
@@ -446,7 +453,9 @@ def plan(
                 form = f"ALTER TABLE {{}} {'' if forced else 'NO '}FORCE ROW LEVEL SECURITY"
                 add(_statement("row_security", finding.object, form, table))
             continue
-        if source is not None and source.kind == "FUNCTION":
+        if source is not None and (
+            source.kind == "FUNCTION" or (source.kind == "VIEW" and finding.check_name == "definitions")
+        ):
             again.append(source.file)
     if again:
         files = (*dict.fromkeys(again), "owner.sql")
@@ -463,6 +472,10 @@ def _bare(object: str) -> str:
     if name.startswith('"'):
         return name[1:].partition('"')[0]
     return re.split(r"[ (]", name, maxsplit=1)[0]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _role(name: str) -> sql.Composable:
