@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 INT64, FLOAT = 7, 1
-WORDS = ("pump", "winch", "crane", "seal", "boat", "harbour", "the", "of", "is", "old", "new", "red", "blue", "dry")
+WORDS = ("pump", "winch", "crane", "seal", "boat", "harbour", "the", "of", "is", "old", "new", "red", "blue")
 VOCABULARY = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS])}
 
 

@@ -177,8 +177,12 @@ def test_a_cap_promotes_the_next_document(store: psycopg.Connection) -> None:
         for i in range(6)
     ]
     put(store, [best, *rest])
-    uncapped = search(store, "walrus", k=10)
+    uncapped = search(store, "walrus", k=10, per_document=None)
     assert {row["key"] for row in uncapped} == {"long"}
+    usual = [row["key"] for row in search(store, "walrus", k=10)]
+    assert usual[:3] == ["long"] * 3
+    assert usual.count("long") == 3
+    assert [row["key"] for row in search(store, "walrus", "lexical_search", k=10)] == ["long"] * 10
     for function in ("search", "lexical_search"):
         hits = search(store, "walrus", function, k=10, per_document=2)
         assert len(hits) == 10
