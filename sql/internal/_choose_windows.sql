@@ -30,7 +30,8 @@ DECLARE
     v_distinct  integer;
     v_most      integer;
     v_counts    integer[];
-    v_zero      integer[] := array_fill(0, ARRAY[greatest(1, (SELECT max(u.n) FROM unnest(_choose_windows.term_nos) AS u(n)))]);
+    v_zero      integer[];
+    v_max_term  integer := 1;
     v_last      integer;
     v_term      integer;
     v_text_no   integer;
@@ -51,7 +52,7 @@ DECLARE
     v_taken     boolean;
     v_text      text COLLATE "C";
     v_class     text;
-    v_space     text := sift._window_table('space');
+    v_space     text;
     v_part      text COLLATE "C";
     v_tables    record;
     v_numbers   integer[];
@@ -61,6 +62,12 @@ DECLARE
     v_bodies    text[] := '{}'::text[];
     v_rows      jsonb := '[]'::jsonb;
 BEGIN
+    FOR f IN 1 .. v_found LOOP
+        IF term_nos[f] > v_max_term THEN
+            v_max_term := term_nos[f];
+        END IF;
+    END LOOP;
+    v_zero := array_fill(0, ARRAY[v_max_term]);
     WHILE v_count < windows LOOP
         v_best_first := NULL;
         IF v_found > 0 THEN
@@ -119,6 +126,7 @@ BEGIN
             EXIT WHEN v_count > 0;
             FOR n IN 1 .. coalesce(cardinality(texts), 0) LOOP
                 v_text := texts[n];
+                v_space := CASE WHEN octet_length(v_text) = length(v_text) THEN E' \t-\r' ELSE sift._window_table('space') END;
                 v_start := length(v_text) - length(regexp_replace(v_text, '^[' || v_space || ']+', ''));
                 IF v_start < length(v_text) THEN
                     v_best_first := n;
@@ -131,7 +139,13 @@ BEGIN
         END IF;
 
         v_length := length(v_text);
-        v_class := CASE WHEN octet_length(v_text) = v_length THEN '' ELSE sift._window_table('starts') END;
+        IF octet_length(v_text) = v_length THEN
+            v_class := '';
+            v_space := E' \t-\r';
+        ELSE
+            v_class := sift._window_table('starts');
+            v_space := sift._window_table('space');
+        END IF;
         v_lowest := 0;
         v_highest := v_length;
         FOR k IN 1 .. cardinality(v_taken_starts) LOOP
@@ -206,15 +220,13 @@ BEGIN
         CONTINUE WHEN v_part = ANY (v_bodies);
 
         -- Spans that touch become one.
-        v_numbers := '{}'::integer[];
+        v_counts := v_zero;
         v_spans := '';
         v_from := NULL;
         v_to := NULL;
         FOR n IN 1 .. v_found LOOP
             CONTINUE WHEN text_nos[n] <> v_text_no OR starts[n] >= v_right OR ends[n] <= v_left;
-            IF term_nos[n] <> ALL (v_numbers) THEN
-                v_numbers := array_append(v_numbers, term_nos[n]);
-            END IF;
+            v_counts[term_nos[n]] := 1;
             IF v_to IS NOT NULL AND greatest(starts[n], v_left) - v_left <= v_to THEN
                 v_to := greatest(v_to, least(ends[n], v_right) - v_left);
             ELSE
@@ -228,6 +240,7 @@ BEGIN
         IF v_to IS NOT NULL THEN
             v_spans := v_spans || format('[%s, %s]', v_from, v_to);
         END IF;
+        v_numbers := array_positions(v_counts, 1);
         v_count := v_count + 1;
         IF windows = 1 THEN
             text_no := v_text_no;
@@ -236,13 +249,13 @@ BEGIN
             anchor := v_start;
             body := v_part;
             highlights := ('[' || v_spans || ']')::jsonb;
-            terms := ARRAY(SELECT u.n FROM unnest(v_numbers) AS u(n) ORDER BY u.n);
+            terms := v_numbers;
             RETURN NEXT;
             RETURN;
         END IF;
         v_bodies := array_append(v_bodies, v_part::text);
         v_rows := v_rows || jsonb_build_object('text_no', v_text_no, 'window_start', v_left, 'window_end', v_right, 'anchor', v_start, 'body', v_part,
-            'highlights', ('[' || v_spans || ']')::jsonb, 'terms', to_jsonb(ARRAY(SELECT u.n FROM unnest(v_numbers) AS u(n) ORDER BY u.n)));
+            'highlights', ('[' || v_spans || ']')::jsonb, 'terms', to_jsonb(v_numbers));
     END LOOP;
     RETURN QUERY
     SELECT r.text_no, r.window_start, r.window_end, r.anchor, r.body, r.highlights, r.terms

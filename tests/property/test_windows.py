@@ -1,7 +1,5 @@
 """The chooser of windows: Python and SQL agree, and both keep what they promise."""
 
-# ruff: noqa: E501
-
 from __future__ import annotations
 
 import itertools
@@ -19,7 +17,7 @@ WORDS = [
     "getUserByEmail", "C++", "foo#", "ability", "able", "ably", "happy", "happily", "naïve", "größe", "GRÖSSE", "ﬁlter", "ｐｕｍｐ", "café", "cafe\u0301",
     "船在印度洋", "印度洋", "哈哈哈", "docker船", "ที่นี่มีน้ำ", "น้ำ", "한국어", "\u1112\u1161\u11ab\u1100\u116e\u11a8", "ｶﾞｲﾄﾞ", "今日は", "x²", "½", "a\u0338b",
     "=\u0338", "pump\u0301", "İstanbul", "ſpaß", "—", "“pump”", "e\u20dd", "\u0e31", "a\u0e31ก", "ก็docker", "\u0378", "日\u0345", "㋀中", "…", "a/b", "--", "_pump_", "+pump+",
-    "banana", "anan", "an", "skies", "sky", "ananas", "pump's",
+    "…ﬁlters…", "pump™", "Ⅷ", "㌔メートル", "℃", "⑴", "ﬀ", "pump…Straße", "ﬁ", "\u0378\u0379", "banana", "anan", "an", "skies", "sky", "ananas", "pump's",
 ]  # fmt: skip
 SPACES = [" ", "  ", "\n", "\n\n", "\t", "\u3000", "\xa0", "", "", ", ", ". ", "-", "\r\n"]
 TABLES = [

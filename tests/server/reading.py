@@ -20,7 +20,7 @@ BY_NAME: dict[str, Any] = {
     "as_of": None, "at": datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC), "hashes": [b"\x00" * 16],
     "prefix": "doc-", "key_prefix": None, "after": None, "run_id": None, "mode": "hybrid", "embedding": None,
     "group_name": "group:hr", "principal": "public", "name": "first", "a": "first",
-    "sync_source_id": 1,
+    "chunk_ids": list(range(1, 60)), "scores": [float(number * 7 % 31) for number in range(59)], "sync_source_id": 1, "windows": 2, "width": 40, "snippet_width": 60, "document": "doc-1", "field": "metadata.number",
 }  # fmt: skip
 #: Not asked: what the doctor says is of the server it runs on, and a sample.
 LEFT_OUT = {"doctor"}
@@ -48,6 +48,12 @@ def fill(dsn: str) -> None:
         put = "SELECT pg_catalog.count(*) FROM sift.put_documents('t', %s::jsonb, model => 'toy')"
         for part in (documents[:150], documents[150:], [documents[3] | {"title": "a red apple, anew"}]):
             connection.execute(put, [json.dumps(part)])
+        # A token model of the name that functions are asked with.
+        connection.execute("SELECT sift.register_token_model('toy', 2)")
+        connection.execute(
+            "SELECT sift.put_token_embeddings('t', 'toy', array_agg(c.chunk_id), array_agg('[[1,0],[0.5,' || c.chunk_id % 7 || ']]'))"
+            " FROM sift.chunks AS c WHERE c.chunk_id % 3 > 0"
+        )
         connection.execute("SELECT sift.create_manifest('t', 'first')")
         connection.execute("SELECT sift.start_sync('t', 'handbook', 'folder', '/handbook')")
         connection.execute("SELECT sift.delete_documents('t', '{doc-17,doc-18}', 'wrong')")
@@ -109,6 +115,7 @@ def answers(dsn: str) -> dict[str, Any]:
             "query_embedding => '{1,0,3}', mode => 'dense', principals => '{public,group:hr}', k => 30",
             "query => 'idea', query_embedding => '{2,1,1}', per_document => 1, principals => '{sift:writer}'",
             "query => 'foxes', principals => '{nobody}'",
+            "query => 'red car', query_token_embeddings => '{{1,0.5},{0.2,1}}', principals => '{public}', mmr => 0.6, token_budget => 90",
         ):
             found[options] = connection.execute(f"SELECT * FROM sift.search('t', {options})".encode()).fetchall()
     return found

@@ -85,6 +85,17 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
                 run(f"SELECT * FROM sift.lexical_candidates(%s, '{{one,fox}}', principals => '{{public}}'{options})", (tenant,))
             run("SELECT * FROM sift.term_statistics(%s, '{one,fox}')", (tenant,))
             run("SELECT * FROM sift.chunks_by_entity(%s, 'fox', '{public}')", (tenant,))
+            run("SELECT * FROM sift.evidence(%s, 'k', 'fox', principals => '{public}')", (tenant,))
+            run("SELECT * FROM sift.evidence(%s, 'k', 'fox', principals => '{public}', as_of => clock_timestamp())", (tenant,))
+            run("SELECT * FROM sift.search(%s, 'one fox', principals => '{public}', snippet_width => 30, as_of => clock_timestamp())", (tenant,))
+            run("SELECT sift.register_token_model('late', 2)")
+            chunks = "ARRAY(SELECT e.chunk_id FROM sift.chunks_by_entity(%s, 'fox', '{public}') AS e)"
+            run(f"SELECT sift.put_token_embeddings(%s, 'late', {chunks}, '{{\"[[1,0],[0,1]]\"}}')", (tenant, tenant))
+            run("SELECT * FROM sift.chunks_without_token_embedding(%s)", (tenant,))
+            for options in ("mmr => 0.5", "mmr => 0.5, query_embedding => '{1,0}', as_of => clock_timestamp(), token_budget => 50",
+                            "query_token_embeddings => '{{1,0},{0,1}}', query_embedding => '{1,0}', mmr => 0.3"):
+                run(f"SELECT * FROM sift.search(%s, 'one fox hound', principals => '{{public,group:x}}', {options})", (tenant,))
+            run(f"SELECT * FROM sift.choose_chunks(%s, {chunks}, '{{1}}', principals => '{{public}}', mmr => 0.5)", (tenant, tenant))
             run("SELECT * FROM sift.corpus_statistics(%s)", (tenant,))
             run("SELECT sift.fold_statistics(%s)", (tenant,))
             run("SELECT * FROM sift.search(%s, 'one fox', principals => '{public}')", (tenant,))

@@ -171,6 +171,7 @@
 \ir internal/_chunks_at.sql
 \ir internal/_unit_postings.sql
 \ir internal/_lexical_units.sql
+\ir internal/_lexical_units_exhaustive.sql
 \ir internal/_dense_documents.sql
 \ir internal/_are_weights.sql
 \ir internal/_check_ranking.sql

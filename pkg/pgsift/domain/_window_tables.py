@@ -142,6 +142,28 @@ STARTS = """
     2ceb0-2ebe0 2f800-2fa1d 30000-3134a
 """
 
+# Characters that become part of a word and something else, or parts of words of both kinds.
+MIXED = """
+    bc-be 13f-140 37a 2100-2101 2103 2105-2106 2109 2150-215f 2189 2474-24b5 3200-321e 3220-3243 32c0-32cb
+    3358-3370 33a7-33a8 33ae-33af 33c2 33c6-33c7 33d8 33de-33fe fdfa-fdfb 1f100-1f10a 1f110-1f12a
+    1f240-1f248
+"""
+
+# Characters that become several.
+LONGER = """
+    a8 af b4 b8 bc-be df 130 132-133 13f-140 149 1c4-1cc 1f0-1f3 2d8-2dd 37a 384-385 390 3b0 587 675-678
+    958-95f 9dc-9dd 9df a33 a36 a59-a5b a5e b5c-b5d e33 eb3 edc-edd f43 f4d f52 f57 f5c f69 f73 f75-f79 f81
+    f93 f9d fa2 fa7 fac fb9 1e96-1e9a 1e9e 1f50 1f52 1f54 1f56 1f80-1faf 1fb2-1fb4 1fb6-1fb7 1fbc-1fbd
+    1fbf-1fc4 1fc6-1fc7 1fcc-1fcf 1fd2-1fd3 1fd6-1fd7 1fdd-1fdf 1fe2-1fe4 1fe6-1fe7 1fed-1fee 1ff2-1ff4
+    1ff6-1ff7 1ffc-1ffe 2017 2025-2026 2033-2034 2036-2037 203c 203e 2047-2049 2057 20a8 2100-2101 2103
+    2105-2106 2109 2116 2120-2122 213b 2150-215f 2161-2163 2165-2168 216a-216b 2171-2173 2175-2178
+    217a-217b 2189 222c-222d 222f-2230 2469-24b5 2a0c 2a74-2a76 2adc 309b-309c 309f 30ff 3200-321e
+    3220-3243 3250-325f 327c-327d 32b1-32cf 32ff-33ff fb00-fb06 fb13-fb17 fb1d fb1f fb2a-fb36 fb38-fb3c
+    fb3e fb40-fb41 fb43-fb44 fb46-fb4f fbdd fbea-fbfb fc00-fd3d fd50-fd8f fd92-fdc7 fdf0-fdfc fe19 fe30
+    fe49-fe4c fe70-fe72 fe74 fe76-fe7f fef5-fefc ffe3 1d15e-1d164 1d1bb-1d1c0 1f100-1f10a 1f110-1f12a
+    1f12d-1f12e 1f14a-1f14f 1f16a-1f16c 1f190 1f200-1f201 1f240-1f248
+"""
+
 # Characters outside ASCII that become joiners of compounds.
 JOINERS = """
     2010-2011 2024 207a 208a fb29 fe13 fe33-fe34 fe4d-fe4f fe52 fe55 fe5f-fe60 fe62-fe63 fe65 fe68 fe6b

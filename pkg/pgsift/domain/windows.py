@@ -86,6 +86,8 @@ def sql_tables() -> dict[str, str]:
         "starts": _set("STARTS"),
         "joiners": _JOINERS.replace("-", "") + _set("JOINERS") + "-",
         "space": _SPACE,
+        "uneven": _set("MIXED") + _set("JOINED"),
+        "longer": _set("LONGER"),
     }
 
 

@@ -1,9 +1,9 @@
 -- Where terms occur in texts: the word of a text from which the analyzer makes the term. The number of the text, start and end of the
 -- word (characters from 0, one past the last), the number of the term (from 1); in the order of texts, places and terms.
 --
--- Most texts normalize to themselves and fold character for character: in those the terms' beginnings are looked for in the folded text, and
--- only the words found are analyzed, each once for all texts. Other texts, and the analyzer "identifiers", go through
--- sift._find_terms_slowly, which splits the whole text; both find the same.
+-- In most texts each character folds by itself, to one or more: there the terms' beginnings are looked for in the folded text, only the words
+-- found are analyzed, each once for all texts, and their places are told in the text as written. Texts in which characters join, and the
+-- analyzer "identifiers", go through sift._find_terms_slowly, which splits the whole text; both find the same.
 CREATE OR REPLACE FUNCTION sift._find_terms(
     analyzer text,
     texts    text[],
@@ -38,6 +38,9 @@ DECLARE
     v_at       integer;
     v_from     integer;
     v_slow     boolean;
+    v_places   integer[];
+    v_written  integer[];
+    v_grown    integer[];
     v_text_nos integer[] := '{}'::integer[];
     v_starts   integer[] := '{}'::integer[];
     v_ends     integer[] := '{}'::integer[];
@@ -74,9 +77,12 @@ BEGIN
             v_folded := sift._casefold(v_text);
             v_class := sift._window_table('word');
             -- U+0345 is a mark that folds to a letter.
-            v_slow := length(v_folded) <> length(v_text) OR strpos(v_text, E'\u0345') > 0 OR (true = ANY (v_runs) AND v_text ~ ('[' || sift._window_table('joined') || ']'));
-        ELSE
+            v_slow := strpos(v_text, E'\u0345') > 0 OR (true = ANY (v_runs) AND v_text ~ ('[' || sift._window_table('joined') || ']'));
+        ELSIF v_text ~ ('[' || sift._window_table('uneven') || ']|[^' || sift._analyzer_table('known') || '][^' || sift._analyzer_table('known') || ']') THEN
             v_slow := true;
+        ELSE
+            v_folded := sift._casefold(sift._normalize(v_text));
+            v_class := sift._window_table('word');
         END IF;
         v_from := cardinality(v_starts);
         FOR n IN 1 .. CASE WHEN v_slow THEN 0 ELSE v_count END LOOP
@@ -149,6 +155,38 @@ BEGIN
             END LOOP;
             EXIT WHEN v_slow;
         END LOOP;
+        IF NOT v_slow AND length(v_folded) <> length(v_text) AND cardinality(v_starts) > v_from THEN
+            -- Where characters grew: their places in the folded text and as written, and by how much all up to each did.
+            v_places := '{}'::integer[];
+            v_written := '{}'::integer[];
+            v_grown := '{}'::integer[];
+            v_position := 0;
+            v_word := NULL;
+            v_number := 0;
+            FOR v_rest IN
+                SELECT m.match[1] FROM regexp_matches(v_text, '([^' || sift._window_table('longer') || ']*.)', 'g') WITH ORDINALITY AS m (match, position)
+                ORDER BY m.position
+            LOOP
+                v_position := v_position + length(v_rest);
+                IF right(v_rest, 1) IS DISTINCT FROM v_word THEN
+                    v_word := right(v_rest, 1);
+                    v_length := length(sift._casefold(sift._normalize(v_word)));
+                END IF;
+                v_written := array_append(v_written, v_position - 1);
+                v_places := array_append(v_places, v_position - 1 + v_number);
+                v_number := v_number + v_length - 1;
+                v_grown := array_append(v_grown, v_number);
+            END LOOP;
+            FOR o IN v_from + 1 .. cardinality(v_starts) LOOP
+                v_at := width_bucket(v_starts[o], v_places);
+                v_starts[o] := greatest(v_starts[o] - CASE WHEN v_at > 1 THEN v_grown[v_at - 1] ELSE 0 END
+                                        - CASE WHEN v_at > 0 THEN least(v_starts[o] - v_places[v_at], v_grown[v_at] - CASE WHEN v_at > 1 THEN v_grown[v_at - 1] ELSE 0 END) ELSE 0 END, 0);
+                v_at := width_bucket(v_ends[o] - 1, v_places);
+                IF v_at > 0 THEN
+                    v_ends[o] := greatest(v_ends[o] - v_grown[v_at], v_written[v_at] + 1);
+                END IF;
+            END LOOP;
+        END IF;
         IF v_slow THEN
             v_text_nos := v_text_nos[:v_from];
             v_starts := v_starts[:v_from];

@@ -78,25 +78,18 @@ BEGIN
             v_chunks := ARRAY(SELECT l.chunk_id FROM sift._lexical_leg(
                 v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b) AS l);
         END IF;
+        -- Few documents have an anchor in one of these chunks; the texts of those alone are read.
         v_wholes := ARRAY(
-            SELECT n.document_id
-            FROM (
-                SELECT c.document_id, ' ' || array_to_string(sift._document_tokens(v_tenant_id, c.document_id), ' ') || ' ' AS words
-                FROM (
-                    SELECT DISTINCT s.document_id
-                    FROM unnest(v_chunks) AS u (chunk_id)
-                    CROSS JOIN LATERAL (
-                        SELECT h.document_id FROM sift.chunks AS h
-                        WHERE h.tenant_id = v_tenant_id AND h.chunk_id = u.chunk_id OFFSET 0) AS s
-                ) AS c
-                CROSS JOIN LATERAL (
-                    SELECT s.text_id, s.shingles FROM sift.document_signatures AS s
-                    WHERE s.tenant_id = v_tenant_id AND s.document_id = c.document_id OFFSET 0) AS g
-                WHERE g.text_id <> v_document.text_id AND g.shingles >= v_document.shingles
-                OFFSET 0
-            ) AS n
-            WHERE (SELECT count(*) FROM unnest(v_anchors) AS u (shingle) WHERE strpos(n.words, ' ' || u.shingle || ' ') > 0)
-                  >= least(2, cardinality(v_anchors)));
+            SELECT DISTINCT c.document_id
+            FROM unnest(v_chunks) AS u (chunk_id)
+            CROSS JOIN LATERAL (
+                SELECT s.document_id, ' ' || s.tokens || ' ' AS words FROM sift.chunks AS s
+                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = u.chunk_id OFFSET 0) AS c
+            CROSS JOIN LATERAL (
+                SELECT s.text_id, s.shingles FROM sift.document_signatures AS s
+                WHERE s.tenant_id = v_tenant_id AND s.document_id = c.document_id OFFSET 0) AS g
+            WHERE g.text_id <> v_document.text_id AND g.shingles >= v_document.shingles
+              AND EXISTS (SELECT FROM unnest(v_anchors) AS a (shingle) WHERE strpos(c.words, ' ' || a.shingle || ' ') > 0));
         v_parts := ARRAY(
             SELECT c.document_id
             FROM (
