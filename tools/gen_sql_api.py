@@ -23,6 +23,7 @@ SECURITY = PAGE.with_name("security.md")
 GROUPS = {
     "Searching": ["search", "lexical_search", "dense_search", "query_terms"],
     "For rankings of one's own": ["lexical_candidates", "term_statistics", "chunks_by_entity"],
+    "Around a search": ["count_matches", "facets", "related", "cite"],
     "Documents": [
         "put_documents", "delete_documents", "list_documents", "document_states",
     ],

@@ -18,6 +18,7 @@ from pgsift_cli import (
     embed_queries,
     evaluate,
     evidence,
+    explore,
     groups,
     history,
     ingest,

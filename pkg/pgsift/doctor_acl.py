@@ -27,7 +27,8 @@ LONGEST = 10_000
 # The functions that take principals; a test compares this with the schema.
 COVERED = frozenset({
     "search", "lexical_search", "dense_search", "list_documents", "chunks_by_entity", "lexical_candidates",
-    "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources", "check_access",
+    "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
+    "check_access", "related", "facets", "count_matches", "cite", "choose_chunks",
 })  # fmt: skip
 
 
@@ -78,6 +79,7 @@ class Truth:
     words: Sequence[str]
     entities: Sequence[str]
     vectors: Sequence[tuple[str, list[float]]]
+    chunks: Sequence[tuple[int, str]]
     roles: Mapping[str, frozenset[str]]
     own_scores: bool
     renamed: frozenset[str] = frozenset()  # roles mapped under a former name: they and their members see nothing
@@ -268,9 +270,16 @@ def _from_tables(connection: psycopg.Connection, tenant: str, chance: random.Ran
             "  ORDER BY v.chunk_id LIMIT 10) AS e", (number,)
         ).fetchall()
     ]  # fmt: skip
+    chunks = connection.execute(
+        "SELECT s.chunk_id, d.key FROM"
+        " (SELECT c.chunk_id, c.document_id FROM sift.chunks AS c WHERE c.tenant_id = %s AND c.chunk_id >= %s"
+        "  ORDER BY c.chunk_id LIMIT 100) AS s"
+        " JOIN sift.documents AS d ON d.tenant_id = %s AND d.document_id = s.document_id",
+        (number, chance.randint(low, max(low, high - 20)), number),
+    ).fetchall()
     return Truth(
         tenant, documents, {m: frozenset(g) for m, g in groups.items()}, sorted(words), sorted(entities),
-        vectors,
+        vectors, chunks,
         {role: frozenset(p) for role, p in roles.items()}, statistics == "visible", renamed,
     )  # fmt: skip
 
@@ -306,6 +315,7 @@ def _from_functions(connection: psycopg.Connection, tenant: str) -> Truth | None
         documents,
         {m: frozenset(g) for m, g in groups.items()},
         words,
+        [],
         [],
         [],
         {},
@@ -452,8 +462,25 @@ class _Probe:
                 " FROM sift.chunks_by_entity(%s, %s, %s::text[]) AS c",
                 lambda p: (tenant, entity, p),
             )
+        if truth.words:
+            self.counted(who, visible, self.chance.choice(truth.words))
+        if truth.chunks:
+            self.chosen(who, visible)
         if truth.documents:
             self.single(who, visible, self.chance.choice(sorted(truth.documents)))
+
+    def chosen(self, who: list[str] | None, visible: set[str]) -> None:
+        """Of chunks that are named, those come back that may be seen."""
+        keys = dict(self.truth.chunks)
+        rows = self.call(
+            "choose_chunks",
+            who,
+            "SELECT c.chunk_id FROM sift.choose_chunks(%s, %s::bigint[], %s::double precision[], 1000, %s::text[],"
+            " per_document => NULL) AS c",
+            (self.truth.tenant, list(keys), [0.0] * len(keys), who),
+        )
+        if rows is not None:
+            self.compare("choose_chunks", who, (keys[row[0]] for row in rows), set(keys.values()) & visible)
 
     def listing(self, who: list[str] | None, visible: set[str]) -> None:
         rows = self.call(
@@ -544,7 +571,8 @@ class _Probe:
         counted = self.call(
             "search",
             who,
-            "SELECT s.key, s.duplicates FROM sift.search(%s, %s, %s, %s::text[], mode => 'lexical') AS s",
+            "SELECT s.key, s.duplicates FROM"
+            " sift.search(%s, %s, %s, %s::text[], mode => 'lexical', per_document => NULL) AS s",
             (tenant, words, LONGEST, who),
         )
         if every is not None and counted is not None:
@@ -580,16 +608,39 @@ class _Probe:
         if rows is not None:
             self.compare("search", who, (row[0] for row in rows), {row[0] for row in rows} & visible)
 
+    def counted(self, who: list[str] | None, visible: set[str], word: str) -> None:
+        """What is counted is what may be seen: the values of the field key are keys, each of one document."""
+        tenant = self.truth.tenant
+        rows = self.call(
+            "facets",
+            who,
+            "SELECT x.value, x.documents FROM sift.facets(%s, 'key', %s, NULL, %s::text[]) AS x",
+            (tenant, word, who),
+        )
+        counts = self.call(
+            "count_matches",
+            who,
+            "SELECT x.documents FROM sift.count_matches(%s, %s, %s::text[]) AS x",
+            (tenant, word, who),
+        )
+        if rows is not None:
+            self.compare("facets", who, (row[0] for row in rows), {row[0] for row in rows} & visible)
+        if counts is not None and counts[0][0] > len(visible):
+            self.found("count_matches", who, f"counts {counts[0][0]} documents, where {len(visible)} may be seen")
+
     def single(self, who: list[str] | None, visible: set[str], key: str) -> None:
         """Functions that are asked about one document: an invisible one answers as an absent one."""
         tenant = self.truth.tenant
         absent = key + "\u2060no such document"
         statements = {
+            "evidence": "SELECT x.text FROM sift.evidence(%s, %s, '', principals => %s::text[]) AS x",
             "document_at": "SELECT x.* FROM sift.document_at(%s, %s, NULL, %s::text[]) AS x",
             "document_history": "SELECT x.* FROM sift.document_history(%s, %s, %s::text[]) AS x",
             "document_source": "SELECT x.* FROM sift.document_source(%s, %s, NULL, %s::text[]) AS x",
             "near_duplicates": "SELECT x.other_key FROM sift.near_duplicates(%s, %s, %s::text[]) AS x",
             "distinct_sources": "SELECT x.* FROM sift.distinct_sources(%s, ARRAY[%s], %s::text[]) AS x",
+            "cite": "SELECT x.csl FROM sift.cite(%s, ARRAY[%s], %s::text[]) AS x",
+            "related": "SELECT x.key FROM sift.related(%s, %s, principals => %s::text[]) AS x",
         }
         if who is not None:
             # Writers are told why a document may not be seen; applications are not.
@@ -604,9 +655,9 @@ class _Probe:
                 self.found(function, who, f"tells of the document {key!r}, which may not be seen")
             if (
                 key in visible
-                and function in ("document_at", "document_history", "distinct_sources", "check_access")
+                and function in ("document_at", "document_history", "distinct_sources", "check_access", "cite")
                 and rows == nothing
             ):
                 self.found(function, who, f"tells nothing of the document {key!r}, which may be seen")
-            if function == "near_duplicates":
+            if function in ("near_duplicates", "related"):
                 self.compare(function, who, (row[0] for row in rows), {row[0] for row in rows} & visible)

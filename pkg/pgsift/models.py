@@ -138,8 +138,8 @@ class Hit(Record):
 
 @dataclass(frozen=True, slots=True)
 class Related(Record):
-    """A chunk that lies near a document or a chunk. ``lexical_rank`` and ``dense_rank`` are its ranks by rare terms
-    and by vectors, ``shared_terms`` the rare terms it holds, rarest first; the rest as in :class:`Hit`."""
+    """A chunk that lies near a document or a chunk. ``lexical_rank`` and ``dense_rank`` are its ranks by rare
+    terms and by vectors, ``shared_terms`` the rare terms it holds, rarest first; the rest as in :class:`Hit`."""
 
     rank: int
     score: float

@@ -18,7 +18,9 @@ from pgsift.domain import fusion
 WORDS = ["red", "blue", "green", "apple", "car", "pie"]
 DEPTH = 4
 REACHES = [DEPTH << n for n in range(12) if DEPTH << n < 10000] + [10000]
-COLUMNS = "s.rank, s.chunk_id, s.score, s.lexical_rank, s.dense_rank, s.lexical_score, s.distance, s.duplicates"
+COLUMNS = (
+    "s.rank, s.chunk_id, s.score, s.lexical_rank, s.dense_rank, s.lexical_score, s.distance, s.duplicates"
+)
 
 
 @pytest.fixture(scope="module")
@@ -142,5 +144,11 @@ def test_a_page_beyond_the_limit_is_refused(corpus: psycopg.Connection[Any], k: 
 
 
 def test_past_the_end_there_is_nothing(corpus: psycopg.Connection[Any]) -> None:
-    asked = {"query": "red", "vector": None, "principals": ["public"], "per_document": None, "collapse": False}
+    asked = {
+        "query": "red",
+        "vector": None,
+        "principals": ["public"],
+        "per_document": None,
+        "collapse": False,
+    }
     assert _page(corpus, asked, 10, 5000) == []

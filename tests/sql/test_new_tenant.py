@@ -18,7 +18,8 @@ def _documents(prefix: str, number: int) -> str:
             {
                 "key": f"{prefix}{document}",
                 "chunks": [
-                    {"body": f"common word{document % 97} term{document}x{part} part{part}"} for part in range(4)
+                    {"body": f"common word{document % 97} term{document}x{part} part{part}"}
+                    for part in range(4)
                 ],
             }
             for document in range(number // 4)
