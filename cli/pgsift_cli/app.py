@@ -65,7 +65,7 @@ app = typer.Typer(
 )
 
 for module in (
-    ingest, sync, rebuild, search, evidence, query_terms,
+    ingest, sync, rebuild, search, evidence, explore, query_terms,
     delete, history, documents, stats, embed_queries, evaluate,
 ):  # fmt: skip
     module.register(app)
