@@ -73,7 +73,8 @@ def sync(
     number, history and vectors. An interrupted run is simply run again.
 
     A record of a feed may have "version" (an integer) or "updated_at" (a time), by which the latest of a key
-    counts, and "deleted": true.
+    counts, and "deleted": true. With --watermark one that is older than what is stored, deletions too, changes
+    nothing.
 
     At the end the store is counted: the entries of the source are those stored, failed (dead letters) and
     skipped. Where that does not add up the exit code is 1; where a source failed, 7.

@@ -59,7 +59,7 @@ def pack(conn: psycopg.Connection, *, purge: bool = False) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("change", ["delete", "update", "cascade"])
+@pytest.mark.parametrize("change", ["delete", "purge", "update", "cascade"])
 def test_scores_follow_the_corpus(store: psycopg.Connection, packed: bool, change: str) -> None:
     put(
         store,
@@ -75,6 +75,8 @@ def test_scores_follow_the_corpus(store: psycopg.Connection, packed: bool, chang
     ]
     if change == "delete":
         store.execute("SELECT count(*) FROM sift.delete_documents('t', '{b}')")
+    elif change == "purge":
+        store.execute("SELECT count(*) FROM sift.purge_documents('t', '{b}', 'asked to')")
     elif change == "update":
         put(store, {"key": "b", "text": "-"})  # has no term any more
     else:
