@@ -26,7 +26,7 @@ LONGEST = 10_000
 
 # The functions that take principals; a test compares this with the schema.
 COVERED = frozenset({
-    "search", "lexical_search", "dense_search", "list_documents", "chunks_by_entity", "lexical_candidates",
+    "search", "lexical_search", "dense_search", "list_documents", "unranked_documents", "chunks_by_entity", "lexical_candidates",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
     "check_access", "related", "facets", "count_matches", "cite", "choose_chunks",
 })  # fmt: skip
@@ -491,6 +491,13 @@ class _Probe:
         )
         if rows is not None:
             self.compare("list_documents", who, (key for (key,) in rows), visible)
+        self.same(
+            "unranked_documents",
+            who,
+            visible,
+            "SELECT d.key, d.title, d.chunks, d.kinds FROM sift.unranked_documents(%s, %s::text[], k => 2000000000) AS d",
+            lambda p: (self.truth.tenant, p),
+        )
 
     def oracle(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]] | None:
         """What a writer is told of everything. Not while acting as somebody else."""
@@ -556,6 +563,16 @@ class _Probe:
         if self.truth.own_scores:
             statement = f"SELECT * FROM ({statement}) AS h ORDER BY 1, 2"
         self.same("lexical_search", who, visible, statement, lambda p: (tenant, words, p))
+        if not self.truth.own_scores:
+            # Documents as a whole.
+            self.same(
+                "lexical_search",
+                who,
+                visible,
+                f"SELECT s.key, s.chunk_id, s.lexical_score, s.body FROM sift.lexical_search(%s, %s, {LONGEST},"
+                " %s::text[], unit => 'document') AS s",
+                lambda p: (tenant, words, p),
+            )
         every = self.call(
             "lexical_search",
             who,

@@ -16,7 +16,9 @@ AS $$
 DECLARE
     -- Anchors of a text.
     v_number    CONSTANT integer := 8;
-    -- Of chunks that have words of the anchors, so many are looked at.
+    -- Of the words of so many shingles, the rarest find what has them; of the chunks that do, so many are looked at.
+    v_looked_at CONSTANT integer := 32;
+    v_rarest    CONSTANT integer := 16;
     v_deepest   CONSTANT integer := 200;
     v_tenant_id integer := sift._enter(tenant, caller, proof);
     v_lists     bigint[] := sift._visible_lists(v_tenant_id, principals, caller);
@@ -64,17 +66,27 @@ BEGIN
                   >= v_settings.threshold * greatest(g.shingles, v_document.shingles)::double precision);
     END IF;
     -- What stands whole in another is no near-duplicate of it, and shares no band with it as a rule. Its anchors do stand there: what
-    -- contains this text is found by the words of these, what is contained in it by theirs. Counted is then again by the two texts alone.
+    -- contains this text is found by its rarest words and then by these, what is contained in it by theirs. Counted is then again by the two
+    -- texts alone.
     IF cardinality(v_document.anchors) > 0 THEN
         v_tokens := sift._document_tokens(v_tenant_id, v_document.document_id);
         v_anchors := ARRAY(SELECT s.shingle FROM sift._shingles(v_tokens) AS s (shingle) ORDER BY sift._anchor(s.shingle) LIMIT v_number);
-        v_terms := ARRAY(SELECT DISTINCT w.term COLLATE "C" FROM unnest(v_anchors) AS u (shingle)
-                         CROSS JOIN LATERAL unnest(string_to_array(u.shingle, ' ')) AS w (term) ORDER BY 1);
         SELECT t.k1, t.b, t.statistics INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
         IF v_tenant.statistics = 'visible' THEN
+            -- How rare a word is in the tenant, such callers are not told.
+            v_terms := ARRAY(SELECT DISTINCT w.term COLLATE "C" FROM unnest(v_anchors) AS u (shingle)
+                             CROSS JOIN LATERAL unnest(string_to_array(u.shingle, ' ')) AS w (term) ORDER BY 1);
             v_chunks := ARRAY(SELECT l.chunk_id FROM sift._lexical_visible(
                 v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b, NULL) AS l);
         ELSE
+            v_terms := ARRAY(
+                SELECT s.term
+                FROM sift.term_statistics(_near_duplicates.tenant, ARRAY(
+                    SELECT DISTINCT w.term COLLATE "C"
+                    FROM (SELECT x.shingle FROM sift._shingles(v_tokens) AS x (shingle) ORDER BY sift._anchor(x.shingle) LIMIT v_looked_at) AS u
+                    CROSS JOIN LATERAL unnest(string_to_array(u.shingle, ' ')) AS w (term))) AS s
+                ORDER BY s.df, s.term COLLATE "C"
+                LIMIT v_rarest);
             v_chunks := ARRAY(SELECT l.chunk_id FROM sift._lexical_leg(
                 v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b) AS l);
         END IF;

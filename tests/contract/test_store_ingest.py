@@ -362,8 +362,8 @@ def test_titles_without_text(store: Any) -> None:
     assert (report.created, report.empty, report.chunks) == (3, 1, 2)
     found = store.search("t", "only", principals=PUBLIC)
     assert {(h.key, h.kind, h.body) for h in found} == {
-        ("md", "title", "# Only a heading"),
-        ("given", "title", ""),
+        ("md", "text", "# Only a heading"),
+        ("given", "text", ""),
     }
 
 

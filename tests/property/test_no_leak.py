@@ -27,6 +27,7 @@ CALLS = {
     "choose_chunks": "SELECT c.body FROM sift.choose_chunks('t', ARRAY(SELECT chunk_id FROM sift.chunks), ARRAY(SELECT 1 FROM sift.chunks), 100,"
     " %(p)s, per_document => NULL, mmr => 0.5) JOIN sift.chunks AS c USING (chunk_id)",
     "list_documents": "SELECT * FROM sift.list_documents('t', %(p)s)",
+    "unranked_documents": "SELECT * FROM sift.unranked_documents('t', %(p)s)",
     "lexical_candidates": "SELECT * FROM sift.lexical_candidates('t', '{fox,owl}', 100, %(p)s)",
     "chunks_by_entity": "SELECT * FROM sift.chunks_by_entity('t', 'animal', %(p)s)",
     "check_access": "SELECT c.granted_by FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.check_access("

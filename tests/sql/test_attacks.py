@@ -197,6 +197,7 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.search('a', 'pump -\"{x}\" -{x}*', mode => 'lexical', principals => {p}, unit => 'document')", "word"),
         Attack("SELECT * FROM sift.search('a', 'pump +\"{x}\"', mode => 'lexical', principals => {p})", "word"),
         *(Attack(f"SELECT * FROM sift.search('a', 'pump {{x}}', principals => {{p}}, {more})", "word") for more in (
+            "unit => 'document'", "unit => 'document', title_weight => 3, k1 => 0, as_of => now()", "abstract_weight => 0.5, b => 1",
             "mmr => 0.5", "token_budget => 20", "query_token_embeddings => '{{{{1,0}},{{0,1}}}}'",
             "query_embedding => '{{1,0,0}}', model => 'm3', mmr => 0, per_document => NULL",
             "query_token_embeddings => '{{{{1,0}}}}', token_model => 't2', mmr => 0.3, token_budget => 40")),
@@ -213,6 +214,12 @@ ATTACKS: dict[str, list[Attack]] = {
     ],
     "lexical_search": searches("lexical_search", "'{q}'"),
     "dense_search": searches("dense_search", f"'{VECTOR.replace('{', '{{').replace('}', '}}')}'"),
+    "unranked_documents": [
+        Attack("SELECT * FROM sift.unranked_documents('a', {p}, after => '{x}')", "key"),
+        Attack("SELECT * FROM sift.unranked_documents('a', {p})", "title"),
+        Attack("SELECT * FROM sift.unranked_documents('{x}')", "tenant", by=("reader", "stranger")),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM sift.unranked_documents('a', {p}, after => '{x}')", "key"),
+    ],
     "list_documents": [
         Attack("SELECT * FROM sift.list_documents('a', {p}, '{x}')", "prefix"),
         Attack("SELECT * FROM sift.list_documents('a', {p}, '{x}')", "key"),

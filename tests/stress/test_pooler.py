@@ -78,7 +78,7 @@ def stocked(dsn: str) -> str:
 #: Arguments by name; what is not listed is filled by type.
 ARGUMENTS: dict[str, Any] = {
     "tenant": "default", "query": "winch", "key": "d1", "keys": ["d1", "d2"], "principals": ["public"],
-    "documents": '[{"key": "new", "text": "a boat"}]', "k": 5, "model": "toy", "mode": "hybrid",
+    "documents": '[{"key": "new", "text": "a boat"}]', "k": 5, "model": "toy", "mode": "hybrid", "unit": "document",
     "filter": '{"kind": "text"}', "analyzer": "english", "role_name": "nobody-in-particular",
     "query_embedding": [0.5] * 8, "embedding": [0.5] * 8, "dimensions": 8, "key_prefix": "d",
     "weights": [1.0, 1.0], "terms": ["winch"], "text": "the winch", "chunk_ids": [1],
