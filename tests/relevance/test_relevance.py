@@ -17,6 +17,7 @@ import pytest
 
 from pgsift import Store
 from pgsift.domain.analyzer import get_analyzer
+from pgsift.domain.query import search_terms
 from pgsift.evaluate import MEASURES, Collection, Report, evaluate, load_collection, score_run
 
 pytest.importorskip("ir_measures")
@@ -57,7 +58,10 @@ def test_bm25_in_memory(name: str, analyzer: str) -> None:
 
     collection = read(name)
     terms = get_analyzer(analyzer)
-    scores = score_run(collection.qrels, lexical_run(collection, terms.tokenize, terms.query_terms))
+    scores = score_run(
+        collection.qrels,
+        lexical_run(collection, terms.tokenize, lambda query: search_terms(terms, query)),
+    )
     check(
         name,
         analyzer,

@@ -30,9 +30,18 @@ import string
 from dataclasses import dataclass
 from functools import cache
 
-from pgsift.domain.analyzer import _set
+from pgsift.domain.analyzer import Analyzer, _set
 
-__all__ = ["AUXILIARIES", "QUESTION_WORDS", "ParsedQuery", "Part", "is_question", "parse_query", "strip_question"]
+__all__ = [
+    "AUXILIARIES",
+    "QUESTION_WORDS",
+    "ParsedQuery",
+    "Part",
+    "is_question",
+    "parse_query",
+    "search_terms",
+    "strip_question",
+]
 
 # What separates words, on both sides; the inside of a bracket expression.
 _BLANK = " \t\n\v\f\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -204,3 +213,10 @@ def strip_question(text: str) -> tuple[str, list[str]]:
     for word, base in _bases(text):
         (stripped if base in _STRIPPED else kept).append(word)
     return " ".join(kept), stripped
+
+
+def search_terms(analyzer: Analyzer, query: str) -> list[str]:
+    """The distinct terms of a query that has no operators, without the words that make a question one; those too
+    where it has no others. What a search looks for with the settings of a new tenant."""
+    terms = analyzer.query_terms(strip_question(query)[0]) if is_question(query) else []
+    return terms or analyzer.query_terms(query)
