@@ -24,6 +24,7 @@ def test_some_may_not_see_what_is_ingested(cli: Cli, tmp_path: Path) -> None:
     assert sorted(seen(cli, "group:hr")) == ["ingest/a.txt", "sync/a.txt"]
     assert seen(cli, "group:hr", "user:7") == seen(cli, "group:hr", "user:8") == seen(cli, "user:9") == []
     # Given again it is as it was; without it the document keeps what it has.
+    (tmp_path / "a.txt").write_text("a winch for ingest")
     again = cli("ingest", str(tmp_path), "--prefix", "ingest/", "--embedder", "none", "--json").json
     assert (again["unchanged"], seen(cli, "group:hr", "user:7")) == (1, [])
 

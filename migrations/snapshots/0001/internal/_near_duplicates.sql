@@ -16,7 +16,8 @@ AS $$
 DECLARE
     -- Anchors of a text.
     v_number    CONSTANT integer := 8;
-    -- The rarest words of a text, by which others that have them are found, and how many of the chunks that do are looked at.
+    -- Of the words of so many shingles, the rarest find what has them; of the chunks that do, so many are looked at.
+    v_looked_at CONSTANT integer := 32;
     v_rarest    CONSTANT integer := 16;
     v_deepest   CONSTANT integer := 200;
     v_tenant_id integer := sift._enter(tenant, caller, proof);
@@ -79,12 +80,12 @@ BEGIN
                 v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b, NULL) AS l);
         ELSE
             v_terms := ARRAY(
-                SELECT w.term
-                FROM (SELECT DISTINCT u.term COLLATE "C" AS term FROM unnest(v_tokens) AS u (term)) AS w
-                CROSS JOIN LATERAL (
-                    SELECT sum(s.df) AS df FROM sift.term_stats AS s
-                    WHERE s.tenant_id = v_tenant_id AND s.term = w.term OFFSET 0) AS n
-                ORDER BY n.df, w.term
+                SELECT s.term
+                FROM sift.term_statistics(_near_duplicates.tenant, ARRAY(
+                    SELECT DISTINCT w.term COLLATE "C"
+                    FROM (SELECT x.shingle FROM sift._shingles(v_tokens) AS x (shingle) ORDER BY sift._anchor(x.shingle) LIMIT v_looked_at) AS u
+                    CROSS JOIN LATERAL unnest(string_to_array(u.shingle, ' ')) AS w (term))) AS s
+                ORDER BY s.df, s.term COLLATE "C"
                 LIMIT v_rarest);
             v_chunks := ARRAY(SELECT l.chunk_id FROM sift._lexical_leg(
                 v_tenant_id, v_terms, v_lists, NULL, NULL, v_deepest, v_tenant.k1, v_tenant.b) AS l);
