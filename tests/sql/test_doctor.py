@@ -320,6 +320,7 @@ def test_packing_waits_and_postings_die(patient: psycopg.Connection) -> None:
 
     # A chunk that went by a way that leaves packed postings behind, as a replacement does.
     patient.execute("DELETE FROM sift.chunks AS c USING sift.documents AS d WHERE d.document_id = c.document_id AND d.key = 'n7'")
+    patient.execute("DELETE FROM sift.document_lengths AS l USING sift.documents AS d WHERE d.document_id = l.document_id AND d.key = 'n7'")
     patient.execute("DELETE FROM sift.documents WHERE key = 'n7'")
     patient.execute("SELECT sift.repair_statistics('small')")
     (found,) = examine(patient, "small")
