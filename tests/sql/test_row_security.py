@@ -16,11 +16,11 @@ TABLES = """
     ORDER BY c.relname
 """
 # Tables that belong to the installation, not to a tenant.
-OF_NO_TENANT = {"secrets", "embedding_models"}
+OF_NO_TENANT = {"secrets", "embedding_models", "token_models"}
 VALUES = {
     "text": "'public'", "name": "'x'", "text[]": "'{public}'", "jsonb": "'{}'", "bytea": "'x'", "boolean": "true", "real[]": "'{1,0,0}'",
     "timestamp with time zone": "now()", "bigint[]": "'{1}'", "integer[]": "'{1}'", "jsonb[]": "'{}'", "bytea[]": "'{}'",
-    "vector": "'[1,0,0]'", "halfvec": "'[1,0,0]'", "character varying(32)": "'x'",
+    "vector": "'[1,0,0]'", "halfvec": "'[1,0,0]'", "halfvec[]": "ARRAY['[1,0,0]'::halfvec]", "character varying(32)": "'x'",
 }  # fmt: skip
 
 

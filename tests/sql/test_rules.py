@@ -85,7 +85,7 @@ def test_readers_meet_no_definer_function_that_does_not_know_them(conn: psycopg.
     """What runs with the owner's rights for readers demands a proof of who calls, unless it says nothing of any tenant; what runs with
     their own rights touches no table. Functions for applications and writers alone are guarded by EXECUTE, which the server checks
     against the role the call runs as."""
-    nothing_of_tenants = {"list_models", "schema_version", "tokenize", "analyzer_fingerprint"}
+    nothing_of_tenants = {"list_models", "list_token_models", "schema_version", "tokenize", "analyzer_fingerprint"}
     for name, proname, definer, atomic, _, _, _, oid in rows(conn, FUNCTIONS):
         (source,), = conn.execute("SELECT p.prosrc FROM pg_proc AS p WHERE p.oid = %s", (oid,)).fetchall()
         (reachable,), = conn.execute(

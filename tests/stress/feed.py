@@ -30,6 +30,12 @@ class Toy:
         rng = random.Random(text)
         return [rng.uniform(-1, 1) for _ in range(self.dimensions)]
 
+    def embed_document_tokens(self, texts: Any) -> list[list[list[float]]]:
+        return [self.embed_query_tokens(text) for text in texts]
+
+    def embed_query_tokens(self, text: str) -> list[list[float]]:
+        return [self.embed_query(word) for word in text.split()]
+
 
 def write(path: Path, documents: int, *, version: int = 0, paragraphs: int = 6) -> list[str]:
     """JSON lines of so many documents; their keys. Each paragraph becomes a chunk of its own, or nearly so."""
