@@ -25,6 +25,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     v_max_table CONSTANT integer := 4000;
+    v_blanks    CONSTANT text := E' \t\n\x0b\f\r';
     v_found     integer := coalesce(cardinality(_choose_windows.starts), 0);
     v_count     integer := 0;
     v_distinct  integer;
@@ -51,6 +52,7 @@ DECLARE
     v_taken_ends   integer[] := '{}'::integer[];
     v_taken     boolean;
     v_text      text COLLATE "C";
+    v_ascii     boolean;
     v_class     text;
     v_space     text;
     v_part      text COLLATE "C";
@@ -126,8 +128,7 @@ BEGIN
             EXIT WHEN v_count > 0;
             FOR n IN 1 .. coalesce(cardinality(texts), 0) LOOP
                 v_text := texts[n];
-                v_space := CASE WHEN octet_length(v_text) = length(v_text) THEN E' \t-\r' ELSE sift._window_table('space') END;
-                v_start := length(v_text) - length(regexp_replace(v_text, '^[' || v_space || ']+', ''));
+                v_start := length(v_text) - length(regexp_replace(v_text, '^[' || sift._window_table('space') || ']+', ''));
                 IF v_start < length(v_text) THEN
                     v_best_first := n;
                     EXIT;
@@ -139,10 +140,8 @@ BEGIN
         END IF;
 
         v_length := length(v_text);
-        IF octet_length(v_text) = v_length THEN
-            v_class := '';
-            v_space := E' \t-\r';
-        ELSE
+        v_ascii := octet_length(v_text) = v_length;
+        IF NOT v_ascii THEN
             v_class := sift._window_table('starts');
             v_space := sift._window_table('space');
         END IF;
@@ -165,23 +164,41 @@ BEGIN
             v_left := greatest(v_lowest, v_right - width);
             IF v_left < v_start THEN
                 v_part := substr(v_text, v_left + 1, v_start - v_left);
-                IF v_left > v_lowest AND substr(v_text, v_left, 1) !~ ('[' || v_space || ']') THEN
-                    v_part := regexp_replace(v_part, '^[^' || v_space || v_class || ']+', '');
+                IF v_ascii THEN
+                    -- As below, without regular expressions: the server keeps few of them compiled, and the stemmer needs many.
+                    v_part := translate(v_part, E'\t\n\x0b\f\r', '     ');
+                    IF v_left > v_lowest AND strpos(v_blanks, substr(v_text, v_left, 1)) = 0 THEN
+                        v_part := CASE WHEN strpos(v_part, ' ') > 0 THEN substr(v_part, strpos(v_part, ' ')) ELSE '' END;
+                    END IF;
+                    v_left := v_start - length(ltrim(v_part, ' '));
+                ELSE
+                    IF v_left > v_lowest AND substr(v_text, v_left, 1) !~ ('[' || v_space || ']') THEN
+                        v_part := regexp_replace(v_part, '^[^' || v_space || v_class || ']+', '');
+                    END IF;
+                    v_left := v_start - length(regexp_replace(v_part, '^[' || v_space || ']+', ''));
                 END IF;
-                v_left := v_start - length(regexp_replace(v_part, '^[' || v_space || ']+', ''));
             END IF;
             IF v_right > v_end THEN
                 v_part := substr(v_text, v_end + 1, v_right - v_end);
-                IF v_right < v_highest AND substr(v_text, v_right + 1, 1) !~ ('[' || v_space || v_class || ']') THEN
-                    v_part := regexp_replace(v_part, CASE WHEN v_class = '' THEN '' ELSE '[' || v_class || ']?' END || '[^' || v_space || v_class || ']*$', '');
+                IF v_ascii THEN
+                    v_part := translate(v_part, E'\t\n\x0b\f\r', '     ');
+                    IF v_right < v_highest AND strpos(v_blanks, substr(v_text, v_right + 1, 1)) = 0 THEN
+                        v_part := CASE WHEN strpos(v_part, ' ') > 0 THEN left(v_part, 1 - strpos(reverse(v_part), ' ')) ELSE '' END;
+                    END IF;
+                    v_right := v_end + length(rtrim(v_part, ' '));
+                ELSE
+                    IF v_right < v_highest AND substr(v_text, v_right + 1, 1) !~ ('[' || v_space || v_class || ']') THEN
+                        v_part := regexp_replace(v_part, '[' || v_class || ']?[^' || v_space || v_class || ']*$', '');
+                    END IF;
+                    v_right := v_end + length(regexp_replace(v_part, '[' || v_space || ']+$', ''));
                 END IF;
-                v_right := v_end + length(regexp_replace(v_part, '[' || v_space || ']+$', ''));
             END IF;
         END IF;
         -- The tables it touches.
         v_low := v_left;
         v_high := v_right;
         IF strpos(v_text, E'\n|') > 0 THEN
+            v_space := sift._window_table('space');
             SELECT x.starts, x.ends INTO v_tables FROM sift._tables_in(v_text) AS x;
             FOR n IN 1 .. cardinality(v_tables.starts) LOOP
                 v_from := v_tables.starts[n];

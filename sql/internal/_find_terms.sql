@@ -21,8 +21,9 @@ DECLARE
     v_plain    boolean := analyzer <> 'identifiers';
     v_prefixes text[] := '{}'::text[];
     v_runs     boolean[] := '{}'::boolean[];  -- is the term one of a script written without spaces
-    v_words    text[] := '{}'::text[];        -- words already analyzed, and the number of the term they make, or 0
-    v_numbers  integer[] := '{}'::integer[];
+    v_words    text[] := '{}'::text[];        -- words that may make a term, and the number of the one they do, or 0
+    v_numbers  integer[];
+    v_stopwords text := ' ' || sift._analyzer_table('stopwords') || ' ';
     v_text     text COLLATE "C";
     v_folded   text COLLATE "C";
     v_class    text;
@@ -124,7 +125,12 @@ BEGIN
                         EXIT;
                     END IF;
                 END IF;
-                v_word := substring(left(v_rest, 32) FROM '^[' || v_class || ']*');
+                v_word := left(v_rest, 32);
+                IF v_class = 'a-z0-9' THEN
+                    v_word := left(v_word, length(v_word) - length(ltrim(v_word, 'abcdefghijklmnopqrstuvwxyz0123456789')));
+                ELSE
+                    v_word := substring(v_word FROM '^[' || v_class || ']*');
+                END IF;
                 IF length(v_word) = least(32, length(v_rest)) THEN
                     -- It goes on, perhaps over the next occurrences of its own beginning.
                     v_rest := array_to_string(v_pieces[p:least(p + 300, v_last)], v_prefix);
@@ -136,22 +142,19 @@ BEGIN
                 END IF;
                 v_word := v_prefix || v_word;
                 IF v_english THEN
+                    -- Which of them have this stem is asked of all at once, in the end.
                     v_at := array_position(v_words, v_word::text);
                     IF v_at IS NULL THEN
-                        v_number := coalesce(array_position(terms, (sift._tokens(analyzer, v_word, false))[1]), 0);
                         v_words := array_append(v_words, v_word::text);
-                        v_numbers := array_append(v_numbers, v_number);
-                    ELSE
-                        v_number := v_numbers[v_at];
+                        v_at := cardinality(v_words);
                     END IF;
-                    CONTINUE WHEN v_number <> n;
                 ELSE
                     CONTINUE WHEN v_word <> terms[n] COLLATE "C";
                 END IF;
                 v_text_nos := array_append(v_text_nos, t);
                 v_starts := array_append(v_starts, v_position);
                 v_ends := array_append(v_ends, v_position + length(v_word));
-                v_term_nos := array_append(v_term_nos, n);
+                v_term_nos := array_append(v_term_nos, CASE WHEN v_english THEN v_count * v_at + n ELSE n END);
             END LOOP;
             EXIT WHEN v_slow;
         END LOOP;
@@ -198,12 +201,29 @@ BEGIN
         END IF;
     END LOOP;
 
+    IF cardinality(v_words) > 0 THEN
+        -- A stopword makes no term, and one that is cut at 256 bytes another one.
+        SELECT array_agg(coalesce(array_position(terms, s.stem), 0) ORDER BY s.position) INTO v_numbers
+        FROM unnest(sift._stem_english(ARRAY(
+                 SELECT CASE WHEN octet_length(w.word) > 256 THEN sift._cut_token(w.word)
+                             WHEN length(w.word) > 1 AND strpos(v_stopwords, ' ' || w.word || ' ') = 0 THEN w.word ELSE '' END
+                 FROM unnest(v_words) WITH ORDINALITY AS w (word, position)
+                 ORDER BY w.position))) WITH ORDINALITY AS s (stem, position);
+        FOR o IN 1 .. cardinality(v_term_nos) LOOP
+            IF v_term_nos[o] > v_count THEN
+                v_number := (v_term_nos[o] - 1) % v_count + 1;
+                v_at := (v_term_nos[o] - v_number) / v_count;
+                v_term_nos[o] := CASE WHEN v_numbers[v_at] = v_number THEN v_number ELSE 0 END;
+            END IF;
+        END LOOP;
+    END IF;
     SELECT array_agg(u.text_no ORDER BY u.text_no, u.char_start, u.char_end, u.term_no),
            array_agg(u.char_start ORDER BY u.text_no, u.char_start, u.char_end, u.term_no),
            array_agg(u.char_end ORDER BY u.text_no, u.char_start, u.char_end, u.term_no),
            array_agg(u.term_no ORDER BY u.text_no, u.char_start, u.char_end, u.term_no)
     INTO text_nos, starts, ends, term_nos
-    FROM unnest(v_text_nos, v_starts, v_ends, v_term_nos) AS u (text_no, char_start, char_end, term_no);
+    FROM unnest(v_text_nos, v_starts, v_ends, v_term_nos) AS u (text_no, char_start, char_end, term_no)
+    WHERE u.term_no > 0;
 END
 $$;
 COMMENT ON FUNCTION sift._find_terms(text, text[], text[]) IS 'Where terms occur in texts: text, start, end and term of each occurrence, in order.';

@@ -465,15 +465,23 @@ BEGIN
     END IF;
 
     IF snippet_width IS NOT NULL THEN
-        SELECT array_agg(c.body ORDER BY g.rank) INTO v_bodies
-        FROM unnest(v_page_chunks) WITH ORDINALITY AS g (chunk_id, rank)
-        CROSS JOIN LATERAL (
-            SELECT s.body FROM sift.chunks AS s
-            WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
-            UNION ALL
-            SELECT s.body FROM sift.chunk_history AS s
-            WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
-            OFFSET 0) AS c;
+        IF v_as_of IS NULL THEN
+            SELECT array_agg(c.body ORDER BY g.rank) INTO v_bodies
+            FROM unnest(v_page_chunks) WITH ORDINALITY AS g (chunk_id, rank)
+            CROSS JOIN LATERAL (
+                SELECT s.body FROM sift.chunks AS s
+                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id OFFSET 0) AS c;
+        ELSE
+            SELECT array_agg(c.body ORDER BY g.rank) INTO v_bodies
+            FROM unnest(v_page_chunks) WITH ORDINALITY AS g (chunk_id, rank)
+            CROSS JOIN LATERAL (
+                SELECT s.body FROM sift.chunks AS s
+                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+                UNION ALL
+                SELECT s.body FROM sift.chunk_history AS s
+                WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+                OFFSET 0) AS c;
+        END IF;
         SELECT s.snippets, s.starts, s.highlights INTO v_snippets, v_snippet_starts, v_highlights
         FROM sift._snippets(v_tenant.analyzer, v_bodies, v_query.terms, snippet_width) AS s;
     END IF;
