@@ -153,8 +153,8 @@ PAIRS: dict[str, list[tuple[str, str]]] = {
     "title": [("zzowner", "qqowner"), ("zzaside", "qqaside"), ("zzmerger", "qqmerger")],
     "year": [("1990", "1991")],
     "cached": [("takeover of zzmerger", "takeover of qqmerger")],
-    # Chunks are numbered from 1: the first three are those of note/1 and note/2, the others hidden, replaced or of the other tenant.
-    "chunk": [(f"{number:06}", "999999") for number in range(4, 10)],
+    # Chunks are numbered from 1 in the order of keys: 2 to 4 are those of note/1 and note/2, the others hidden, replaced or of the other tenant.
+    "chunk": [(f"{number:06}", "999999") for number in (1, *range(5, 11))],
 }
 PAST = "'2999-01-01'"
 
