@@ -21,7 +21,7 @@ def doctor(
         int, typer.Option("--sample", min=1, metavar="N", help="How many chunks of each tenant to look at.")
     ] = 1000,
     full: Annotated[
-        bool, typer.Option("--full", help="Count everything: exact, and minutes per million chunks.")
+        bool, typer.Option("--full", help="Count everything: exact, and about a millisecond a chunk.")
     ] = False,
     fix: Annotated[
         bool, typer.Option("--fix", help="Mend what can be mended without a loss, then look again.")

@@ -887,7 +887,7 @@ class Store:
         indexes, rights, server.
 
         About ``sample`` chunks of each tenant are looked at; with ``None`` everything is counted, which takes
-        some minutes per million chunks. ``fix`` mends what is safe to mend, then looks again; that takes a
+        about a millisecond a chunk. ``fix`` mends what is safe to mend, then looks again; that takes a
         store on a DSN, since some of it cannot run within a transaction, and the rights of an owner for some.
         """
         if fix and (self._borrowed is not None or self._pool is not None):

@@ -1,7 +1,7 @@
 -- Looks a store over and returns what it finds, one row each, with the command that mends it. No rows: nothing is wrong.
 --
 --   SELECT * FROM sift.doctor();                          -- all tenants, about a thousand chunks of each
---   SELECT * FROM sift.doctor('acme', sample => NULL);    -- one tenant, everything counted: a few minutes per million chunks
+--   SELECT * FROM sift.doctor('acme', sample => NULL);    -- one tenant, everything counted: about a millisecond a chunk
 --
 --   severity   error: results are wrong or will be; warning: act soon; info: good to know
 --   safe_fix   the remedy loses nothing and may be run at any time; pgsift doctor --fix runs it
