@@ -28,10 +28,14 @@ TABLES = [
 ]
 
 tokens = st.one_of(st.sampled_from(WORDS), st.text(max_size=6), st.sampled_from(["pump", "failure"]))
-texts = st.lists(
-    st.one_of(st.tuples(tokens, st.sampled_from(SPACES)).map("".join), st.sampled_from(TABLES)),
-    max_size=40,
-).map("".join)  # fmt: skip
+
+ascii_pieces = st.tuples(
+    st.sampled_from([word for word in WORDS if word.isascii()]), st.sampled_from([space for space in SPACES if space.isascii()])
+)
+texts = st.one_of(
+    st.lists(st.one_of(st.tuples(tokens, st.sampled_from(SPACES)).map("".join), st.sampled_from(TABLES)), max_size=40).map("".join),
+    st.lists(st.one_of(ascii_pieces.map("".join), st.sampled_from(["|\n| pump |\n| a |\n", "x" * 30])), max_size=40).map("".join),
+)  # fmt: skip
 queries = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=4)), min_size=1, max_size=5).map(" ".join)
 widths = st.one_of(st.integers(1, 60), st.sampled_from([120, 300, 600, 4000]))
 
@@ -54,7 +58,7 @@ def asked(conn: psycopg.Connection, *arguments: Any) -> list[tuple[Any, ...]]:
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-@settings(COMMON, max_examples=250)
+@settings(COMMON, max_examples=120)
 @given(st.lists(texts, min_size=1, max_size=3), queries, st.sampled_from(ANALYZERS), st.integers(1, 4), widths)
 def test_sql_and_python_agree(
     conn: psycopg.Connection, parts: list[str], query: str, name: str, count: int, width: int
@@ -66,7 +70,7 @@ def test_sql_and_python_agree(
     assert asked(conn, name, parts, terms, count, width) == rows(expected)
 
 
-@settings(COMMON, max_examples=150)
+@settings(COMMON, max_examples=100)
 @given(texts, queries, st.sampled_from(ANALYZERS), st.integers(1, 4), widths)
 def test_promises(text: str, query: str, name: str, count: int, width: int) -> None:
     analyzer = get_analyzer(name)

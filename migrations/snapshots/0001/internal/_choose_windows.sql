@@ -183,7 +183,7 @@ BEGIN
                 IF v_ascii THEN
                     v_part := translate(v_part, E'\t\n\x0b\f\r', '     ');
                     IF v_right < v_highest AND strpos(v_blanks, substr(v_text, v_right + 1, 1)) = 0 THEN
-                        v_part := CASE WHEN strpos(v_part, ' ') > 0 THEN left(v_part, 1 - strpos(reverse(v_part), ' ')) ELSE '' END;
+                        v_part := CASE WHEN strpos(v_part, ' ') > 0 THEN left(v_part, length(v_part) + 1 - strpos(reverse(v_part), ' ')) ELSE '' END;
                     END IF;
                     v_right := v_end + length(rtrim(v_part, ' '));
                 ELSE

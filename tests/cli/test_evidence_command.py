@@ -20,7 +20,8 @@ from pgsift_cli.output import Output
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
-TEXT = "# Pumps\n\nThe pumps fail.\n\n" + "Some words here. " * 40 + "\n\nThe failure of \x1b[31mpumps\x1b[0m is bad.\n"
+FILLER = "Some words here. " * 40
+TEXT = f"# Pumps\n\nThe pumps fail.\n\n{FILLER}\n\nThe failure of \x1b[31mpumps\x1b[0m is bad.\n"
 
 
 def _blocks(language: str) -> list[str]:
@@ -44,7 +45,7 @@ def test_the_page_works(
         found = [connection.execute(block.encode()).fetchall() for block in _blocks("sql")]
     assert len(found) == 2
     assert found[0][0][0] == "winch-safety.md"
-    assert [row[-1] for row in found[1]] == [["touch", "brake", "accid"]] or len(found[1]) == 2
+    assert [row[-1] for row in found[1]] == [["touch", "brake", "accid"]]
     printed = io.StringIO()
     names: dict[str, object] = {}
     for block in _blocks("python"):
@@ -59,9 +60,9 @@ def test_command(cli: Cli, tmp_path: Path) -> None:
     shown = cli("evidence", "pumps.md", "pump failure", "--width", "40")
     assert shown.code == 0
     assert "\x1b" not in shown.out
-    assert [line.split("\t")[0] for line in shown.out.splitlines() if line.startswith("pumps.md")] == ["pumps.md"] * 2
+    assert sum(line.startswith("pumps.md\t") for line in shown.out.splitlines()) == 2
     found = cli("evidence", "pumps.md", "pump failure", "--width", "40", "--json").json["evidence"]
-    assert [passage["terms"] for passage in found] == [["pump", "fail"], ["pump", "failur"]] or found
+    assert [passage["terms"] for passage in found] == [["pump"], ["failur"]]
     for passage in found:
         assert all(passage["text"][a:b].lower() in ("pumps", "failure") for a, b in passage["highlights"])
     assert cli("evidence", "absent.md", "pump").code == 3
@@ -87,8 +88,9 @@ def test_highlights_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     snippet = "the \x1b[2Jpump\n[bold]fails[/bold]"
     start = snippet.index("pump")
     hit = Hit(
-        1, 0.5, 1, 0.5, None, None, 1, 1, "key", "Title", "text", None, None, 0, 50, 1, "before " + snippet + " after", {}, 0,
-        "lexical", None, snippet=snippet, snippet_start=7, highlights=[[start, start + 4]],
+        1, 0.5, 1, 0.5, None, None, 1, 1, "key", "Title", "text", None, None, 0, 50, 1,
+        "before " + snippet + " after", {}, 0, "lexical", None,
+        snippet=snippet, snippet_start=7, highlights=[[start, start + 4]],
     )  # fmt: skip
     out = Output()
     out.interactive = True
