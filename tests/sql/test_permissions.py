@@ -256,8 +256,13 @@ def test_denies_hold_for_what_a_login_may_become(
             connection.execute(become)
         assert keys(connection, None) == []
         store.execute("SELECT sift.map_role('acme', %s, NULL)", (name,))
-        # Without its mapping the denies are gone as well; what its other roles are mapped to is left.
-        assert keys(connection, None) == ["open"]
+        # Without its mapping the denies are gone as well; what its other roles are mapped to is left: nothing, where the
+        # only way to keep it from a role was to take the role away.
+        if store.info.server_version >= 160000:
+            assert keys(connection, None) == ["open"]
+        else:
+            with pytest.raises(psycopg.ProgrammingError, match='no tenant "acme"'):
+                keys(connection, None)
 
 
 @pytest.mark.parametrize("role", ["sift_reader", "sift_app", "sift_writer"])
