@@ -48,7 +48,11 @@ BEGIN
 
     FOR v_i IN 1 .. coalesce(cardinality(chunk_ids), 0) LOOP
         CONTINUE WHEN embeddings[v_i] IS NULL;
-        v_text := regexp_replace(embeddings[v_i], '[[:space:]]+', '', 'g');
+        v_text := embeddings[v_i];
+        -- Looked for first: to take white space out of so long a text takes longer than all that follows.
+        IF v_text ~ '[[:space:]]' THEN
+            v_text := regexp_replace(v_text, '[[:space:]]+', '', 'g');
+        END IF;
         v_problem := NULL;
         BEGIN
             IF v_text !~ '^[[][[][-+.,0-9eE]+([]],[[][-+.,0-9eE]+)*[]][]]$' THEN

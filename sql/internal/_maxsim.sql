@@ -14,15 +14,16 @@ DECLARE
               GROUP BY i.n) AS r);
     v_scores double precision[];
 BEGIN
-    -- The array of a chunk is fetched once (|| and OFFSET 0), and unnested once for all tokens of the query.
+    -- The array of a chunk is fetched once (|| and OFFSET 0), and unnested once: for each token of the query its rows are read again.
+    -- The operator gives the negative inner product, so that the greatest is the least.
     EXECUTE format(
         'WITH tokens AS MATERIALIZED (SELECT q.one, q.place FROM unnest($4::%1$I.halfvec[]) WITH ORDINALITY AS q (one, place))'
         ' SELECT array_agg(s.score ORDER BY i.n)'
         ' FROM unnest($3) WITH ORDINALITY AS i (id, n)'
         ' LEFT JOIN LATERAL ('
-        '  SELECT (SELECT sum(b.best ORDER BY b.place)'
-        '          FROM (SELECT q.place, max(-(q.one OPERATOR(%1$I.<#>) v.one)) AS best'
-        '                FROM unnest(e.embeddings) AS v (one) CROSS JOIN tokens AS q GROUP BY q.place) AS b) AS score'
+        '  SELECT (SELECT -sum(b.least ORDER BY q.place)'
+        '          FROM tokens AS q'
+        '          CROSS JOIN LATERAL (SELECT min(q.one OPERATOR(%1$I.<#>) v.one) AS least FROM unnest(e.embeddings) AS v (one)) AS b) AS score'
         '  FROM (SELECT t.embeddings || ''{}''::%1$I.halfvec[] AS embeddings FROM sift.chunk_token_embeddings AS t'
         '        WHERE t.tenant_id = $1 AND t.token_model_id = $2 AND t.chunk_id = i.id OFFSET 0) AS e'
         ' OFFSET 0) AS s ON true', v_schema)
