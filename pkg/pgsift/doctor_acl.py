@@ -26,7 +26,8 @@ LONGEST = 10_000
 
 # The functions that take principals; a test compares this with the schema.
 COVERED = frozenset({
-    "search", "lexical_search", "dense_search", "list_documents", "unranked_documents", "chunks_by_entity", "lexical_candidates",
+    "search", "lexical_search", "dense_search", "list_documents", "chunks_by_entity", "lexical_candidates",
+    "unranked_documents",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
     "check_access", "related", "facets", "count_matches", "cite", "choose_chunks",
 })  # fmt: skip
@@ -495,7 +496,8 @@ class _Probe:
             "unranked_documents",
             who,
             visible,
-            "SELECT d.key, d.title, d.chunks, d.kinds FROM sift.unranked_documents(%s, %s::text[], k => 2000000000) AS d",
+            "SELECT d.key, d.title, d.chunks, d.kinds"
+            " FROM sift.unranked_documents(%s, %s::text[], k => 2000000000) AS d",
             lambda p: (self.truth.tenant, p),
         )
 

@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -33,7 +34,9 @@ def place(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return dsn
 
 
-def test_the_page_works(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_works(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.copytree(ROOT / "demo/corpus/public", tmp_path / "demo/corpus/public")
     monkeypatch.chdir(tmp_path)
     for block in _blocks("sh"):
@@ -55,38 +58,43 @@ def test_the_page_works(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_units_and_settings(place: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = "oil leaks. the valve. the valve is rusty"
     with Store(place) as store:
+        parts = [
+            Chunk("oil leaks. the valve", start=0, end=20),
+            Chunk("the valve is rusty", start=11, end=29),
+            Chunk("oil", kind="reference"),
+        ]
         store.put_documents(
             "default",
             [
-                Document("a", title="Pump", chunks=[
-                    Chunk("oil leaks. the valve", start=0, end=20), Chunk("the valve is rusty", start=11, end=29), Chunk("oil", kind="reference")]),
+                Document("a", title="Pump", chunks=parts),
                 Document("b", chunks=[Chunk("oil", kind="section_header")]),
                 Document("c", text),
             ],
-        )  # fmt: skip
+        )
         # "the valve" of the second chunk repeats the first: what the library found out by the spans.
-        (both,) = [h for h in store.lexical_search("default", "valve", principals=["public"], unit="document") if h.key == "a"]
+        found = store.lexical_search("default", "valve", principals=["public"], unit="document")
+        assert {hit.key: hit.body for hit in found}["a"] == "the valve is rusty"  # the shorter of two that hold it
         again = store.lexical_search("default", "valve", principals=["public"], unit="document", k1=0.0)
-        assert [h.score for h in again] == pytest.approx([again[0].score] * 2)
-        assert both.body == "the valve is rusty"  # the shorter of two that hold it once
+        assert [hit.score for hit in again] == pytest.approx([again[0].score] * 2)
         with psycopg.connect(place) as connection:
-            assert connection.execute("SELECT overlap_tokens FROM sift.chunks ORDER BY chunk_id LIMIT 3").fetchall() == [(0,), (1,), (0,)]
-            assert connection.execute("SELECT doc_length FROM sift.document_lengths ORDER BY document_id").fetchall() == [(5,), (1,), (5,)]
+            overlaps = connection.execute("SELECT overlap_tokens FROM sift.chunks ORDER BY chunk_id LIMIT 3")
+            assert overlaps.fetchall() == [(0,), (1,), (0,)]
+            lengths = connection.execute("SELECT doc_length FROM sift.document_lengths ORDER BY document_id")
+            assert lengths.fetchall() == [(5,), (1,), (5,)]
 
-    def run(*words: str) -> dict[str, object]:
+    def run(*words: str) -> Any:
         assert main([*words, "--json"]) == 0
-        found: dict[str, object] = json.loads(capsys.readouterr().out)
-        return found
+        return json.loads(capsys.readouterr().out)
 
-    assert [d["key"] for d in run("documents", "--unranked")["documents"]] == ["b"]  # type: ignore[index, attr-defined]
+    assert [d["key"] for d in run("documents", "--unranked")["documents"]] == ["b"]
     assert run("stats")["reference_chunks"] == 1
     hits = run("search", "oil", "--mode", "lexical", "--unit", "document")["hits"]
-    assert sorted(h["key"] for h in hits) == ["a", "b", "c"]  # type: ignore[attr-defined, index]
-    light = run("search", "pump", "--mode", "lexical")["hits"][0]["lexical_score"]  # type: ignore[index]
-    heavy = run("search", "pump", "--mode", "lexical", "--title-weight", "5")["hits"][0]["lexical_score"]  # type: ignore[index]
+    assert sorted(h["key"] for h in hits) == ["a", "b", "c"]
+    light = run("search", "pump", "--mode", "lexical")["hits"][0]["lexical_score"]
+    heavy = run("search", "pump", "--mode", "lexical", "--title-weight", "5")["hits"][0]["lexical_score"]
     assert heavy > light
     assert run("tenants", "set", "default", "--title-weight", "5")["title_weight"] == 5
-    assert run("search", "pump", "--mode", "lexical")["hits"][0]["lexical_score"] == heavy  # type: ignore[index]
+    assert run("search", "pump", "--mode", "lexical")["hits"][0]["lexical_score"] == heavy
     assert main(["tenants", "set", "default", "--min-chunk-tokens", "9"]) != 0
     assert "stored" in capsys.readouterr().err
     assert main(["search", "pump", "--k1", "-1"]) != 0

@@ -143,7 +143,7 @@ def test_units_equal_the_oracle_and_the_definition(conn: psycopg.Connection, see
             filter = rng.choice([None, None, {"metadata.n": 1}, {"kind": "table"}, {"kind": "reference"}])
             unit = rng.choice(["document", "document", "chunk"])
             title_weight, abstract_weight = rng.choice(WEIGHTS)
-            options = {
+            options: dict[str, Any] = {
                 "q": " ".join(query), "who": who, "filter": None if filter is None else json.dumps(filter), "unit": unit,
                 "tw": title_weight, "aw": abstract_weight, "k": rng.choice([2, 100]),
             }  # fmt: skip
