@@ -43,6 +43,7 @@
 \ir tables/similar_texts.sql
 \ir tables/document_clusters.sql
 \ir tables/dead_letters.sql
+\ir tables/query_log.sql
 \ir tables/sync_sources.sql
 \ir tables/sync_items.sql
 \ir tables/manifests.sql
@@ -155,6 +156,8 @@
 \ir internal/_key_hash.sql
 \ir internal/_hashed_names.sql
 \ir internal/_hashed_members.sql
+\ir internal/_forgetful_query.sql
+\ir internal/_forget_hits.sql
 \ir internal/_forget_names.sql
 \ir internal/_lock_rules.sql
 \ir internal/_purge_documents.sql
@@ -244,6 +247,10 @@
 \ir functions/finish_run.sql
 \ir functions/add_dead_letter.sql
 \ir functions/list_dead_letters.sql
+\ir internal/_logged_hits.sql
+\ir functions/log_query.sql
+\ir functions/list_queries.sql
+\ir functions/purge_queries.sql
 \ir functions/clear_dead_letters.sql
 \ir functions/start_sync.sql
 \ir functions/finish_sync.sql

@@ -1,5 +1,5 @@
 -- Puts one principal in the place of another wherever it stands in a tenant: in access lists, those of rules and of the default among them,
--- allowed and denied; as a group and as a member of groups; in the mappings of database roles; in what failed ingests are retried with.
+-- allowed and denied; as a group and as a member of groups; in the mappings of database roles; in what failed ingests are retried with and recorded queries asked again.
 -- Where the new one stands already, it stands there once, so that two principals become one. Nothing is indexed again.
 --
 --   SELECT * FROM sift.replace_principal('acme', 'group:personnel', 'group:people');
@@ -74,6 +74,10 @@ BEGIN
     WHERE r.tenant_id = v_tenant_id
       AND (r.parameters -> 'acl' @> to_jsonb(ARRAY[v_old]) OR r.parameters #> '{acl,allow}' @> to_jsonb(ARRAY[v_old])
            OR r.parameters #> '{acl,deny}' @> to_jsonb(ARRAY[v_old]));
+    -- Recorded queries are asked again for the same people.
+    UPDATE sift.query_log AS q
+    SET principals = CASE WHEN v_new = ANY (q.principals) THEN array_remove(q.principals, v_old) ELSE array_replace(q.principals, v_old, v_new) END
+    WHERE q.tenant_id = v_tenant_id AND v_old = ANY (q.principals);
     RETURN QUERY SELECT v_lists, v_memberships, v_roles;
 END
 $$;

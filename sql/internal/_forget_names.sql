@@ -1,5 +1,5 @@
 -- Takes the names of purged documents, keys and addresses, out of the records of a tenant: reports and parameters of ingests, dead letters,
--- synchronized items, cached queries, rules of access. What is told of other documents stays, with hashes in the place of the names.
+-- synchronized items, cached and recorded queries, rules of access. What is told of other documents stays, with hashes in the place of the names.
 --
 -- A rule for exactly such a key goes only where nobody's access changes by it: what comes under it would get the same list without it.
 -- The caller has locked list 0 (sift._change_access) where there is such a rule.
@@ -42,6 +42,21 @@ BEGIN
     DELETE FROM sift.sync_items AS i WHERE i.tenant_id = v_tenant_id AND i.key = ANY (v_keys);
     DELETE FROM sift.query_embeddings AS q WHERE q.tenant_id = v_tenant_id AND q.query = ANY (v_keys);
 
+    PERFORM sift._forget_hits(v_tenant_id, '{}'::bigint[], v_keys);
+    -- A key that is a word, as pump, stands in queries that do not mean it: it goes where it is all of the query.
+    UPDATE sift.query_log AS q
+    SET query = w.query, settings = w.settings,
+        query_embedding = CASE WHEN w.query IS DISTINCT FROM q.query THEN NULL ELSE q.query_embedding END
+    FROM (SELECT l.query_id, sift._forgetful_query(l.query, v_names) AS query,
+                 CASE WHEN l.settings -> 'filter' IS NULL THEN l.settings
+                      ELSE jsonb_set(l.settings, '{filter}', sift._hashed_members(l.settings -> 'filter', v_names)) END AS settings
+          FROM sift.query_log AS l
+          WHERE l.tenant_id = v_tenant_id
+            AND EXISTS (SELECT FROM unnest(v_names, v_written) AS n (name, written)
+                        WHERE strpos(l.query, n.name) > 0 OR strpos((l.settings -> 'filter')::text, n.written) > 0)
+          OFFSET 0) AS w
+    WHERE q.tenant_id = v_tenant_id AND q.query_id = w.query_id AND (w.query IS DISTINCT FROM q.query OR w.settings <> q.settings);
+
     UPDATE sift.ingest_runs AS r
     SET summary = jsonb_set(r.summary, '{failures}', (
         SELECT coalesce(jsonb_agg(f.value ORDER BY f.position), '[]'::jsonb)
@@ -74,5 +89,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift._forget_names(integer, text[], text[]) IS
-    'Takes keys and addresses of purged documents out of reports, dead letters, synchronized items, cached queries and rules of access.';
+    'Takes keys and addresses of purged documents out of reports, dead letters, synchronized items, cached and recorded queries, and rules of access.';
 REVOKE ALL ON FUNCTION sift._forget_names(integer, text[], text[]) FROM PUBLIC;

@@ -126,6 +126,17 @@ BEGIN
           FROM sift.ingest_runs AS r WHERE r.tenant_id = v_tenant_id OFFSET 0) AS w
     WHERE CASE WHEN strpos(w.record::text, v_written) > 0 THEN sift._hashed_members(w.record, ARRAY[v_key]) <> w.record END;
     RETURN QUERY SELECT place, kind, v_count, note;
+    place := 'query_log';
+    note := 'recorded queries that found it or name it';
+    SELECT count(*) INTO v_count
+    FROM sift.query_log AS q
+    WHERE q.tenant_id = v_tenant_id
+      AND (EXISTS (SELECT FROM jsonb_array_elements(q.hits) AS h (value)
+                   WHERE (h.value ->> 'document_id')::bigint = ANY (v_ids) OR (h.value ->> 'key' = v_key AND cardinality(v_ids) > 0))
+           OR (cardinality(v_ids) > 0
+               AND (sift._forgetful_query(q.query, ARRAY[v_key]) <> q.query
+                    OR sift._hashed_members(q.settings -> 'filter', ARRAY[v_key]) <> q.settings -> 'filter')));
+    RETURN QUERY SELECT place, kind, v_count, note;
 
     kind := 'record';
     place := 'document_versions';

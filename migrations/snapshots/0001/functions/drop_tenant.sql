@@ -9,6 +9,7 @@ BEGIN
     IF v_tenant_id IS NULL THEN
         RETURN false;
     END IF;
+    DELETE FROM sift.query_log AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.query_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_token_embeddings AS x WHERE x.tenant_id = v_tenant_id;

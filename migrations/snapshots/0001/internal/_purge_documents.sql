@@ -76,6 +76,7 @@ BEGIN
     DELETE FROM sift.chunk_history AS h WHERE h.tenant_id = v_tenant_id AND h.document_id = ANY (v_ids);
     DELETE FROM sift.document_sources AS o WHERE o.tenant_id = v_tenant_id AND o.document_id = ANY (v_ids);
 
+    PERFORM sift._forget_hits(v_tenant_id, v_ids, '{}'::text[]);
     UPDATE sift.manifest_documents AS m
     SET document_id = NULL, key = sift._key_hash(m.key), content_hash = NULL, access_hash = NULL
     WHERE m.tenant_id = v_tenant_id AND m.document_id = ANY (v_ids);
