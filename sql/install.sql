@@ -74,6 +74,11 @@
 \ir internal/_document_name.sql
 \ir internal/_json_types.sql
 \ir internal/_wrong_types.sql
+\ir internal/_numbers.sql
+\ir internal/_claim_problem.sql
+\ir internal/_claim_value.sql
+\ir internal/_check_claims.sql
+\ir internal/_claims_of.sql
 \ir internal/_check_documents.sql
 \ir internal/_changed_set.sql
 \ir internal/_analyzer_table.sql
@@ -293,7 +298,12 @@
 \ir functions/lexical_candidates.sql
 \ir functions/term_statistics.sql
 \ir internal/_chunks_by_entity.sql
+\ir internal/_list_claims.sql
 \ir functions/chunks_by_entity.sql
+\ir functions/list_claims.sql
+\ir functions/put_claims.sql
+\ir functions/put_entities.sql
+\ir functions/remove_entities.sql
 \ir internal/_csl_names.sql
 \ir internal/_csl_date.sql
 \ir internal/_csl.sql

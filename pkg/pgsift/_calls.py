@@ -1211,6 +1211,8 @@ def search(
     b: float | None = None,
     title_weight: float | None = None,
     abstract_weight: float | None = None,
+    strategy: str = "merged",
+    claims_k: int | None = 3,
 ) -> Call[Hit]:
     """Hybrid search."""
     if weights is not None:
@@ -1259,6 +1261,8 @@ def search(
         b=("double precision", number(b, "b")),
         title_weight=("double precision", number(title_weight, "title_weight")),
         abstract_weight=("double precision", number(abstract_weight, "abstract_weight")),
+        strategy=("text", name(strategy, "strategy")),
+        claims_k=("integer", integer(claims_k, "claims_k")),
     )
 
 

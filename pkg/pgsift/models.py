@@ -13,6 +13,7 @@ from typing import Any, Literal, overload
 
 Mode = Literal["hybrid", "lexical", "dense"]
 Status = Literal["created", "replaced", "updated", "unchanged"]
+Strategy = Literal["merged", "chunks", "claims", "mixed"]
 Severity = Literal["error", "warning", "info"]
 #: Who may see a document: principals, or ``{"allow": principals, "deny": principals}``.
 Acl = Sequence[str] | Mapping[str, Sequence[str]]
@@ -62,6 +63,11 @@ class Chunk(Record):
     embedding: Any = None
     entities: Sequence[str] = ()
     overlap_tokens: int | None = None
+    #: Of a claim: the chunks of this document that bear it out, counted from 0; a verbatim quotation of one of
+    #: them; and what it says in numbers (docs/claims.md).
+    supports: Sequence[int] | None = None
+    evidence_span: str | None = None
+    effect: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,10 @@ class Hit(Record):
     snippet: str | None = None
     snippet_start: int | None = None
     highlights: Sequence[Sequence[int]] | None = None
+    #: Of a claim that was checked: ``source_level``, ``evidence_span``, ``effect``, and ``sources``, the chunks
+    #: that support it; ``None`` for any other hit.
+    claim: Mapping[str, Any] | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Related(Record):

@@ -86,6 +86,7 @@ from pgsift.models import (
     RetryReport,
     SearchResult,
     Stats,
+    Strategy,
     SyncReport,
     SyncSource,
     Tenant,
@@ -1163,6 +1164,8 @@ class Store:
         b: float | None = None,
         title_weight: float | None = None,
         abstract_weight: float | None = None,
+        strategy: Strategy = "merged",
+        claims_k: int | None = 3,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
         one of them.
@@ -1201,6 +1204,10 @@ class Store:
         vector, with the chunk that tells most of it (docs/ranking.md). ``k1`` and ``b`` are those of BM25,
         ``title_weight`` and ``abstract_weight`` what an occurrence of a word in the title or in an abstract
         counts as; left out, the tenant's (:meth:`set_tenant`).
+
+        ``strategy`` says what becomes of claims (docs/claims.md): ``merged``, at most ``claims_k`` hits are
+        claims, and each carries the chunks that support it (``claim``) and stands for them; ``mixed``, both
+        side by side; ``chunks``, no claims; ``claims``, nothing else.
         """
         if sources and as_of is not None:
             raise InvalidArgument(
@@ -1236,6 +1243,8 @@ class Store:
             "plain": plain,
             "strip_questions": strip_questions,
             "expand": expand,
+            "strategy": strategy,
+            "claims_k": claims_k,
         }
         hits: list[Hit] | None = None
         notes: list[str] = []

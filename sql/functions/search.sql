@@ -36,7 +36,9 @@ CREATE OR REPLACE FUNCTION sift.search(
     b               double precision DEFAULT NULL,
     title_weight    double precision DEFAULT NULL,
     abstract_weight double precision DEFAULT NULL,
-    snippet_width   integer DEFAULT NULL
+    snippet_width   integer DEFAULT NULL,
+    strategy        text DEFAULT 'merged',
+    claims_k        integer DEFAULT 3
 )
 RETURNS TABLE (
     rank             integer,
@@ -65,14 +67,15 @@ RETURNS TABLE (
     may_be_sent      boolean,
     snippet          text,
     snippet_start    integer,
-    highlights       jsonb
+    highlights       jsonb,
+    claim            jsonb
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
-           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights, s.claim
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,
@@ -91,11 +94,13 @@ BEGIN
         b => search.b,
         title_weight => search.title_weight,
         abstract_weight => search.abstract_weight,
-        snippet_width => search.snippet_width) AS s
+        snippet_width => search.snippet_width,
+        strategy => search.strategy,
+        claims_k => search.claims_k) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) IS
+COMMENT ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) IS
     'The k best chunks the caller may see, by BM25 and vectors fused (mode hybrid), or by one of them (lexical, dense). Text is enough: the vector comes from query_embedding or the cache; query_embedding is an array, ''{1,2,3}''; the text of a pgvector needs its type: ''[1,2,3]''::vector::real[]. principals: for whom a trusted application searches; readers leave it out. filter: JSON, see docs/filters.md. collapse: identical texts count once. collapse_clusters: documents that are near-duplicates count once, as far as sift.cluster_documents and the signatures before it know them; the hits that give way are counted in duplicates. per_document: at most so many hits of one document, the next best of others moving up; 3 unless another number is given, NULL is no cap. mmr, between 0 and 1: each next hit is the best by mmr times its relevance less 1 - mmr times its likeness to one before it. token_budget: how many tokens all texts have together at most, one for every four bytes; a text that does not fit is passed over. query_token_embeddings: one vector for each token of the query, by which the candidates of both legs are reranked by late interaction (token_model, or the tenant''s); rerank_score and former_rank tell what it did. may_be_sent: whether the tenant''s options let the text be sent to another machine. min_score and max_distance: floors of the legs before fusion. depth: how many ranks of each leg are fused; left out, as many as k rows take; given, a hard limit, so that with per_document or collapse there may be fewer than k rows.';
-REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.search(text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -19,7 +19,7 @@ DECLARE
     c_chunk CONSTANT jsonb := '{
         "body": ["string"], "kind": ["string"], "section": ["array"], "page": ["number"], "start": ["number"], "end": ["number"],
         "tokens": ["string"], "title_tokens": ["number"], "overlap_tokens": ["number"], "overlap": ["boolean"], "embedding": ["array"],
-        "embedding_hash": ["string"], "entities": ["array"]}';
+        "embedding_hash": ["string"], "entities": ["array"], "supports": ["array"], "evidence_span": ["string"], "effect": ["object"]}';
     c_kinds CONSTANT text[] := ARRAY['text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim'];
     c_read  CONSTANT text := 'The comment of sift.put_documents (docs/sql-api.md) lists the members of a document and of a chunk, and their types.';
     v_bad     record;
@@ -133,7 +133,7 @@ BEGIN
                        WHEN jsonb_typeof(c.value) <> 'object' THEN 'shape'
                        WHEN NOT coalesce(c_chunk -> m.member ? jsonb_typeof(m.value), false)
                            THEN CASE WHEN jsonb_typeof(m.value) = 'null' AND c_chunk ? m.member AND m.member <> 'body' THEN NULL ELSE 'type' END
-                       WHEN m.member IN ('body', 'overlap') THEN NULL
+                       WHEN m.member IN ('body', 'overlap', 'supports', 'evidence_span', 'effect') THEN NULL  -- sift._check_claims
                        WHEN m.member = 'tokens' THEN
                            CASE WHEN strpos(m.value #>> '{}', '  ') > 0 OR m.value #>> '{}' LIKE ' %' OR m.value #>> '{}' LIKE '% '
                                      OR m.value #>> '{}' ~ E'[\\x01-\\x1f]' THEN 'must be tokens joined by one blank each'

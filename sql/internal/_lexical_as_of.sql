@@ -32,7 +32,7 @@ BEGIN
         SELECT -count(*), -coalesce(sum(c.doc_length), 0)
         FROM sift.documents AS d
         JOIN sift.chunks AS c ON c.tenant_id = d.tenant_id AND c.document_id = d.document_id
-        WHERE d.tenant_id = v_tenant_id AND c.tenant_id = v_tenant_id AND d.current_from > as_of AND c.doc_length > 0
+        WHERE d.tenant_id = v_tenant_id AND c.tenant_id = v_tenant_id AND (d.current_from > as_of OR c.added_at > as_of) AND c.doc_length > 0
         UNION ALL
         SELECT count(*), coalesce(sum(h.doc_length), 0)
         FROM sift.chunk_history AS h
@@ -65,7 +65,7 @@ BEGIN
             -- Postings of replaced chunks may lie in their block still; they come from the history.
             JOIN sift.chunks AS c ON c.chunk_id = p.id
             JOIN sift.documents AS d ON d.document_id = c.document_id
-            WHERE c.tenant_id = $2 AND d.tenant_id = $2 AND d.current_from <= $8
+            WHERE c.tenant_id = $2 AND d.tenant_id = $2 AND d.current_from <= $8 AND (c.added_at <= $8) IS NOT FALSE
             UNION ALL
             SELECT q.term, h.chunk_id, cardinality(array_positions(string_to_array(h.tokens, ' '), q.term))::double precision,
                    h.doc_length::double precision

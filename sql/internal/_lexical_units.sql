@@ -145,7 +145,7 @@ BEGIN
     END IF;
 
     IF as_of IS NOT NULL THEN
-        v_chunks := format('%s x.document_id = t.id AND EXISTS (SELECT FROM sift.documents AS e WHERE e.tenant_id = $2 AND e.document_id = t.id AND e.current_from <= $10)'
+        v_chunks := format('%s x.document_id = t.id AND (x.added_at <= $10) IS NOT FALSE AND EXISTS (SELECT FROM sift.documents AS e WHERE e.tenant_id = $2 AND e.document_id = t.id AND e.current_from <= $10)'
                            ' UNION ALL %s x.document_id = t.id AND x.current_from <= $10 AND x.current_to > $10',
                            v_chunks, replace(v_chunks, 'sift.chunks', 'sift.chunk_history'));
     ELSE

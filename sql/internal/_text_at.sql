@@ -1,5 +1,5 @@
 -- The text of a version, put together from its chunks: each body at its place, overlaps once, gaps filled with blanks and a line feed, so that
--- every span counts the same characters as in the source. NULL where its chunks were not kept.
+-- every span counts the same characters as in the source. Claims with sources are not part of it. NULL where its chunks were not kept.
 CREATE OR REPLACE FUNCTION sift._text_at(tenant_id integer, document_id bigint, version integer) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -15,11 +15,11 @@ BEGIN
         SELECT c.char_start, c.char_start + char_length(c.body) AS char_end, c.body, c.ordinal
         FROM sift.chunks AS c
         JOIN sift.documents AS d ON d.document_id = c.document_id
-        WHERE c.tenant_id = v_tenant_id AND d.tenant_id = v_tenant_id AND c.document_id = v_document_id AND d.version = v_version
+        WHERE c.tenant_id = v_tenant_id AND d.tenant_id = v_tenant_id AND c.document_id = v_document_id AND d.version = v_version AND c.claim IS NULL
         UNION ALL
         SELECT h.char_start, h.char_start + char_length(h.body), h.body, h.ordinal
         FROM sift.chunk_history AS h
-        WHERE h.tenant_id = v_tenant_id AND h.document_id = v_document_id AND h.version = v_version
+        WHERE h.tenant_id = v_tenant_id AND h.document_id = v_document_id AND h.version = v_version AND h.claim IS NULL
         ORDER BY char_start, ordinal
     LOOP
         IF v_chunk.char_start > v_end THEN

@@ -20,6 +20,7 @@ CREATE TABLE sift.chunk_history (
     body         text NOT NULL,
     tokens       text NOT NULL COLLATE "C",
     unranked_tokens text COLLATE "C",
+    claim        jsonb,
     CONSTRAINT chunk_history_pkey PRIMARY KEY (tenant_id, chunk_id)
 );
 -- None begins with tenant_id, for the reason given in documents.
@@ -29,7 +30,7 @@ CREATE INDEX chunk_history_text_hash_idx ON sift.chunk_history (text_hash, tenan
 -- Finds the past chunks that hold a term.
 CREATE INDEX chunk_history_tokens_idx ON sift.chunk_history USING gin (pg_catalog.string_to_array(tokens, ' '));
 COMMENT ON TABLE sift.chunk_history IS 'Chunks of superseded and deleted versions, with the numbers they had.';
-COMMENT ON COLUMN sift.chunk_history.current_from IS 'From when on the version was current.';
+COMMENT ON COLUMN sift.chunk_history.current_from IS 'From when on the version was current, and the chunk part of it.';
 COMMENT ON COLUMN sift.chunk_history.current_to IS 'When it ceased to be.';
 REVOKE ALL ON TABLE sift.chunk_history FROM PUBLIC;
 ALTER TABLE sift.chunk_history ENABLE ROW LEVEL SECURITY;

@@ -17,6 +17,8 @@ CREATE TABLE sift.chunks (
     body           text NOT NULL,
     tokens         text NOT NULL COLLATE "C",
     unranked_tokens text COLLATE "C",
+    claim          jsonb,
+    added_at       timestamptz,
     CONSTRAINT chunks_pkey PRIMARY KEY (tenant_id, chunk_id) INCLUDE (access_list_id, document_id),
     CONSTRAINT chunks_ordinal_key UNIQUE (tenant_id, document_id, ordinal),
     CONSTRAINT chunks_document_id_fkey FOREIGN KEY (tenant_id, document_id)
@@ -24,6 +26,7 @@ CREATE TABLE sift.chunks (
     CONSTRAINT chunks_kind_check CHECK (kind IN ('text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim')),
     CONSTRAINT chunks_char_span_check CHECK (char_start >= 0 AND char_end >= char_start),
     CONSTRAINT chunks_field_tokens_check CHECK (title_tokens >= 0 AND overlap_tokens >= 0),
+    CONSTRAINT chunks_claim_check CHECK (claim IS NULL OR kind = 'claim'),
     CONSTRAINT chunks_unranked_tokens_check CHECK (unranked_tokens IS NULL OR (tokens = '' AND doc_length = 0))
 );
 -- None begins with tenant_id, for the reason given in documents.
@@ -41,6 +44,8 @@ COMMENT ON COLUMN sift.chunks.char_end IS 'One past the last character of body i
 COMMENT ON COLUMN sift.chunks.text_hash IS 'sha256 of body: equal bodies collapse in a result.';
 COMMENT ON COLUMN sift.chunks.tokens IS 'Tokens in order, joined by one space: what the postings are made of, and unmade when the chunk goes.';
 COMMENT ON COLUMN sift.chunks.unranked_tokens IS 'NULL in a chunk that is ranked. In one that is not, its tokens, which count in the document unit alone; empty in references, which count nowhere.';
+COMMENT ON COLUMN sift.chunks.claim IS 'Of a claim that was checked: supports, the ordinals of the chunks of its document that bear it out; evidence_span; effect; source_level. Else NULL.';
+COMMENT ON COLUMN sift.chunks.added_at IS 'When the chunk was added to a version that was current already (sift.put_claims); NULL: it came with the version.';
 REVOKE ALL ON TABLE sift.chunks FROM PUBLIC;
 ALTER TABLE sift.chunks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sift.chunks ALTER COLUMN tenant_id SET STATISTICS 0;

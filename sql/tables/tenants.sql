@@ -28,6 +28,7 @@ CREATE TABLE sift.tenants (
     abstract_weight        double precision NOT NULL DEFAULT 1::double precision,
     strip_questions        boolean NOT NULL DEFAULT true,
     expand                 boolean NOT NULL DEFAULT true,
+    has_claims             boolean NOT NULL DEFAULT false,
     created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
     CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT tenants_name_key UNIQUE (name),
@@ -62,5 +63,6 @@ COMMENT ON COLUMN sift.tenants.title_weight IS 'What an occurrence of a term in 
 COMMENT ON COLUMN sift.tenants.abstract_weight IS 'What an occurrence of a term in a chunk of kind abstract counts as; 1 is like any other.';
 COMMENT ON COLUMN sift.tenants.strip_questions IS 'Whether questions are searched for without their interrogatives and auxiliaries.';
 COMMENT ON COLUMN sift.tenants.expand IS 'Whether the words that an acronym of the vocabulary stands for are searched for too.';
+COMMENT ON COLUMN sift.tenants.has_claims IS 'Whether a claim was ever stored: where none was, searches need not look for any.';
 REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
 ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;

@@ -129,6 +129,10 @@ def _checked_chunk(given: Any, place: str) -> Chunk:
         raise InvalidDocument(
             f"{place} has the unknown kind {kind!r:.100}", hint=f"Kinds are {', '.join(sorted(KINDS))}."
         )
+    if chunk.evidence_span is not None and not isinstance(chunk.evidence_span, str):
+        raise _wrong(f"{place}: evidence_span", "a string", chunk.evidence_span)
+    if chunk.effect is not None and not isinstance(chunk.effect, Mapping):
+        raise _wrong(f"{place}: effect", "an object", chunk.effect)
     for name in ("page", "start", "end"):
         value = getattr(chunk, name)
         if value is None:
@@ -144,6 +148,7 @@ def _checked_chunk(given: Any, place: str) -> Chunk:
         end=None if chunk.end is None else chunk.end.__index__(),
         section=_strings(chunk.section, f"{place}: section"),
         entities=_strings(chunk.entities, f"{place}: entities"),
+        supports=None if chunk.supports is None else _ordinals(chunk.supports, f"{place}: supports"),
     )
 
 
@@ -155,6 +160,18 @@ def _strings(values: Any, place: str) -> tuple[str, ...]:
         if not isinstance(value, str):
             raise InvalidDocument(f"{place} must be a list of strings, but holds {type(value).__name__}")
     return strings
+
+
+def _ordinals(values: Any, place: str) -> tuple[int, ...]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise _wrong(place, "a list of numbers of chunks", values)
+    numbers = tuple(values)
+    for value in numbers:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise InvalidDocument(
+                f"{place} must be a list of numbers of chunks, but holds {type(value).__name__}"
+            )
+    return tuple(value.__index__() for value in numbers)
 
 
 def _wrong(place: str, expected: str, value: object) -> InvalidDocument:

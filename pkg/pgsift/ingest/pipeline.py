@@ -330,6 +330,14 @@ class Preparer:
                     cleaned += sum(changes for _, changes in pairs)
             if source.page is not None:
                 chunk["page"] = source.page
+            if source.supports is not None:
+                chunk["supports"] = list(source.supports)
+            if source.evidence_span is not None:
+                # Cleaned as the bodies are that it quotes.
+                chunk["evidence_span"], changes = clean_text(source.evidence_span)
+                cleaned += changes
+            if source.effect is not None:
+                chunk["effect"] = dict(source.effect)
             if source.overlap_tokens is not None:
                 chunk["overlap_tokens"] = source.overlap_tokens
             elif source.start is not None and chunks and source.kind != "claim":
@@ -408,6 +416,7 @@ def _chunk_identity(chunk: Chunk) -> list[Any]:
         vector,
         sorted(chunk.entities),
         *(() if chunk.overlap_tokens is None else (chunk.overlap_tokens,)),
+        *(() if chunk.supports is None else (list(chunk.supports), chunk.evidence_span, chunk.effect)),
     ]
 
 

@@ -20,7 +20,9 @@ CREATE OR REPLACE FUNCTION sift.lexical_search(
     b               double precision DEFAULT NULL,
     title_weight    double precision DEFAULT NULL,
     abstract_weight double precision DEFAULT NULL,
-    snippet_width   integer DEFAULT NULL
+    snippet_width   integer DEFAULT NULL,
+    strategy        text DEFAULT 'merged',
+    claims_k        integer DEFAULT 3
 )
 RETURNS TABLE (
     rank             integer,
@@ -49,14 +51,15 @@ RETURNS TABLE (
     may_be_sent      boolean,
     snippet          text,
     snippet_start    integer,
-    highlights       jsonb
+    highlights       jsonb,
+    claim            jsonb
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.lexical_score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
-           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights, s.claim
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, lexical_search.tenant, lexical_search.query, lexical_search.k, lexical_search.principals, lexical_search.filter, NULL, 'lexical',
@@ -70,11 +73,13 @@ BEGIN
         b => lexical_search.b,
         title_weight => lexical_search.title_weight,
         abstract_weight => lexical_search.abstract_weight,
-        snippet_width => lexical_search.snippet_width) AS s
+        snippet_width => lexical_search.snippet_width,
+        strategy => lexical_search.strategy,
+        claims_k => lexical_search.claims_k) AS s
     ORDER BY s.rank;
 END
 $$;
-COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) IS
+COMMENT ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) IS
     'The k best chunks the caller may see by exact BM25; score is the BM25 score. The same columns as sift.search.';
-REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.lexical_search(text, text, integer, text[], jsonb, integer, boolean, double precision, timestamptz, integer, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -9,7 +9,7 @@
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
 --   chunks           array of {body, kind, section [], page, start, end, tokens, title_tokens, overlap_tokens, overlap, embedding [],
---                    embedding_hash, entities []}
+--                    embedding_hash, entities [], supports [], evidence_span, effect {}}
 --   length           characters of the text the spans count in
 -- A chunk's tokens (joined by one space; those of the title in front of the first chunk's, where the tenant indexes titles) may
 -- come from the client, which then names the fingerprint of its analyzer; left out, the database makes them.
@@ -67,6 +67,9 @@ BEGIN
     END IF;
 
     PERFORM sift._check_documents(documents, v_model_id IS NOT NULL, false);
+    IF jsonb_path_exists(documents, '$[*].chunks[*] ? (exists(@.supports) || exists(@.evidence_span) || exists(@.effect))') THEN
+        PERFORM sift._check_claims(documents);
+    END IF;
 
     v_lists := sift._document_lists(v_tenant_id, documents);
 
@@ -190,17 +193,17 @@ BEGIN
     -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
     WITH inserted AS (
         INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, title_tokens, overlap_tokens, page, char_start,
-                                      char_end, kind, section_path, text_hash, body, tokens, unranked_tokens)
+                                      char_end, kind, section_path, text_hash, body, tokens, unranked_tokens, claim)
         SELECT v_tenant_id, z.document_id, z.list, z.ordinal - 1,
                CASE WHEN z.ranked THEN z.bare + z.titled ELSE 0 END, z.titled, z.overlap,
                z.page, z.char_start, coalesce(z.char_end, z.char_start + char_length(z.body)), z.kind, z.section_path,
                sha256(convert_to(z.body, 'UTF8')), z.body,
                CASE WHEN z.ranked THEN z.tokens ELSE '' END,
-               CASE WHEN z.kind = 'reference' THEN '' WHEN NOT z.ranked THEN z.tokens END
+               CASE WHEN z.kind = 'reference' THEN '' WHEN NOT z.ranked THEN z.tokens END, z.claim
         FROM (
             SELECT y.*,
                    CASE WHEN y.ordinal = y.holder THEN max(y.title) OVER w ELSE 0 END AS titled,
-                   CASE WHEN y.kind = 'reference' THEN 0 WHEN y.repeated THEN y.bare ELSE least(y.repeats, y.bare) END AS overlap,
+                   CASE WHEN y.kind = 'reference' THEN 0 WHEN y.repeated OR y.claim IS NOT NULL THEN y.bare ELSE least(y.repeats, y.bare) END AS overlap,
                    -- The title stands in front of the first chunk that is ranked; where none is, of the first that is not a reference.
                    CASE WHEN y.ordinal = y.holder AND y.ordinal = 1 AND NOT y.made THEN y.sent
                         WHEN y.ordinal = y.holder THEN concat_ws(' ', nullif(max(CASE WHEN y.ordinal > 1 OR y.title = 0 THEN NULL WHEN y.made THEN y.title_text
@@ -223,6 +226,7 @@ BEGIN
                                    coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens,
                                    coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
                                        CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
+                                   CASE WHEN q.kind = 'claim' THEN sift._claim_value(p.doc -> 'chunks' -> (q.ordinal::integer - 1), p.doc -> 'chunks') END AS claim,
                                    q.tokens IS NULL AS made,
                                    coalesce(q.tokens, CASE WHEN q.kind = 'reference' THEN ''
                                                            ELSE array_to_string(sift.tokenize(q.body, v_tenant.analyzer), ' ') END) AS sent,
@@ -293,6 +297,9 @@ BEGIN
                 END IF;
             END IF;
         END IF;
+        IF NOT v_tenant.has_claims AND jsonb_path_exists(documents, '$[*].chunks[*] ? (@.kind == "claim")') THEN
+            UPDATE sift.tenants AS t SET has_claims = true WHERE t.tenant_id = v_tenant_id AND NOT t.has_claims;
+        END IF;
         INSERT INTO sift.chunk_entities AS e (tenant_id, entity, chunk_id)
         SELECT DISTINCT v_tenant_id, n.entity, c.chunk_id
         FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action
@@ -355,7 +362,10 @@ Members of a chunk:
 - overlap_tokens: number of the tokens, after those of the title, that repeat the end of the chunk before; or overlap: true, all of them do. Search in the document unit counts them once
 - embedding: array of numbers, made by the model the call names; that of a chunk that is not ranked is not stored
 - embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
-- entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity
+- entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity and filters
+- supports, of a claim: array of 1 to 100 numbers, the chunks of this document that bear it out, counted from 0; none may be a claim or a reference. Every number of the claim must occur in them. A claim with supports repeats what they say, and the document unit does not count it
+- evidence_span, with supports: string, a verbatim quotation, character by character, of one of these chunks
+- effect, with supports: object of strings, numbers and booleans, such as {"measure": "RR", "value": 0.82}; its numbers must occur in these chunks too
 
 What has another shape is refused with PS012, naming the document and the member. PostgreSQL has no text with the character U+0000 or half of a surrogate pair: JSON with the escape of either fails as it becomes jsonb (22P05, 22P02), before this function sees it.';
 REVOKE ALL ON FUNCTION sift.put_documents(text, jsonb, text, text, bigint) FROM PUBLIC;

@@ -11,7 +11,7 @@ BEGIN
     SELECT c.chunk_id, c.document_id, c.kind, c.doc_length, c.title_tokens, c.overlap_tokens, c.tokens, c.unranked_tokens
     FROM sift.chunks AS c
     JOIN sift.documents AS d ON d.document_id = c.document_id
-    WHERE c.tenant_id = v_tenant_id AND d.tenant_id = v_tenant_id AND d.current_from <= as_of
+    WHERE c.tenant_id = v_tenant_id AND d.tenant_id = v_tenant_id AND d.current_from <= as_of AND (c.added_at <= as_of) IS NOT FALSE
       AND (lists IS NULL OR (d.access_list_id IN (SELECT l.id FROM unnest(lists) AS l (id))) IS TRUE);
     IF lists IS NULL THEN
         RETURN QUERY

@@ -34,6 +34,7 @@ BEGIN
                 JOIN sift.chunks AS s ON s.chunk_id = e.chunk_id
                 JOIN sift.documents AS o ON o.document_id = s.document_id
                 WHERE e.tenant_id = $2 AND s.tenant_id = $2 AND o.tenant_id = $2 AND e.model_id = %4$s AND o.current_from <= $6
+                  AND (s.added_at <= $6) IS NOT FALSE
                 UNION ALL
                 SELECT e.chunk_id, %1$s(e.embedding::%2$s, $4::%2$s)
                 FROM sift.vector_history AS e

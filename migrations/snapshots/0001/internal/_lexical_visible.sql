@@ -92,7 +92,7 @@ BEGIN
             SELECT c.chunk_id AS id, c.tokens, c.doc_length::double precision AS dl
             FROM sift.chunks AS c
             JOIN sift.documents AS d ON d.document_id = c.document_id
-            WHERE c.tenant_id = $2 AND d.tenant_id = $2 AND d.current_from <= $8
+            WHERE c.tenant_id = $2 AND d.tenant_id = $2 AND d.current_from <= $8 AND (c.added_at <= $8) IS NOT FALSE
               AND (d.access_list_id IN (SELECT l.id FROM unnest($4) AS l (id))) IS TRUE AND c.doc_length > 0
             UNION ALL
             SELECT h.chunk_id, h.tokens, h.doc_length::double precision

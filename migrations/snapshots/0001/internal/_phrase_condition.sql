@@ -43,7 +43,7 @@ BEGIN
                 bound := bound || to_jsonb(as_of);
                 v_time := format('($1 ->> %s)::timestamptz', jsonb_array_length(bound) - 1);
             END IF;
-            v_item := format('(EXISTS (SELECT FROM sift.chunks AS x WHERE x.tenant_id = $2 AND x.document_id = c.document_id AND %1$s'
+            v_item := format('(EXISTS (SELECT FROM sift.chunks AS x WHERE x.tenant_id = $2 AND x.document_id = c.document_id AND %1$s AND (x.added_at <= %2$s) IS NOT FALSE'
                              ' AND EXISTS (SELECT FROM sift.documents AS e WHERE e.tenant_id = $2 AND e.document_id = c.document_id AND e.current_from <= %2$s))'
                              ' OR EXISTS (SELECT FROM sift.chunk_history AS x WHERE x.tenant_id = $2 AND x.document_id = c.document_id AND %1$s'
                              ' AND x.current_from <= %2$s AND x.current_to > %2$s))', v_item, v_time);

@@ -17,6 +17,8 @@
 -- unit: chunk, or document: each leg ranks documents, and every row is one with the chunk that is shown for it (sift._lexical_units,
 -- sift._dense_documents). k1, b, title_weight, abstract_weight: the tenant's where NULL.
 --
+-- strategy: where the tenant has claims, which of them are hits, and whether they stand for the chunks that support them (merged).
+--
 -- collapse_clusters: of documents that are near-duplicates of each other, the one with the best hit stays (sift._leaders).
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
 CREATE OR REPLACE FUNCTION sift._search(
@@ -52,7 +54,9 @@ CREATE OR REPLACE FUNCTION sift._search(
     b               double precision DEFAULT NULL,
     title_weight    double precision DEFAULT NULL,
     abstract_weight double precision DEFAULT NULL,
-    snippet_width   integer DEFAULT NULL
+    snippet_width   integer DEFAULT NULL,
+    strategy        text DEFAULT 'merged',
+    claims_k        integer DEFAULT 3
 )
 RETURNS TABLE (
     rank             integer,
@@ -81,7 +85,8 @@ RETURNS TABLE (
     may_be_sent      boolean,
     snippet          text,
     snippet_start    integer,
-    highlights       jsonb
+    highlights       jsonb,
+    claim            jsonb
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -147,6 +152,10 @@ DECLARE
     v_abstract_weight double precision;
     v_chunk_documents bigint[];
     v_near_documents  bigint[];
+    v_claims       jsonb[];
+    v_claims_k     integer := coalesce(claims_k, 2147483647);
+    v_limited      boolean;  -- hits that are claims are counted
+    v_merging      boolean;  -- and stand for their sources
 BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     v_lists := sift._visible_lists(v_tenant_id, principals, caller);
@@ -192,6 +201,21 @@ BEGIN
             MESSAGE = format('unit must be chunk or document, not %s', coalesce(to_json(left(unit, 100))::text, 'NULL')),
             HINT = 'chunk: every row is a passage; document: every row is a document, scored as a whole.';
     END IF;
+    IF strategy IS NULL OR strategy NOT IN ('merged', 'chunks', 'claims', 'mixed') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('strategy must be merged, chunks, claims or mixed, not %s', coalesce(to_json(left(strategy, 100))::text, 'NULL')),
+            HINT = 'merged: a claim stands for the chunks that support it; chunks: no claims; claims: nothing else; mixed: both, side by side.';
+    END IF;
+    IF v_documents AND strategy <> 'merged' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('strategy %s does not go with unit document', strategy),
+            HINT = 'A document is scored without its claims, which repeat what it says; leave strategy out.';
+    END IF;
+    IF claims_k < 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('claims_k must not be negative, not %s', claims_k),
+            HINT = 'claims_k is how many rows may be claims; 3 is the default, NULL is for no limit.';
+    END IF;
+    v_limited := v_tenant.has_claims AND NOT v_documents AND strategy IN ('merged', 'mixed');
+    v_merging := v_limited AND strategy = 'merged';
     v_k1 := coalesce(k1, v_tenant.k1);
     v_b := coalesce(b, v_tenant.b);
     v_title_weight := coalesce(title_weight, v_tenant.title_weight);
@@ -213,6 +237,11 @@ BEGIN
                                 coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound, v_documents);
     v_predicate := v_query.predicate;
     v_bound := v_query.bound;
+    IF strategy = 'claims' THEN
+        v_predicate := coalesce('(' || v_predicate || ') AND ', '') || 'c.kind = ''claim''';
+    ELSIF strategy = 'chunks' AND v_tenant.has_claims THEN
+        v_predicate := coalesce('(' || v_predicate || ') AND ', '') || 'c.kind <> ''claim''';
+    END IF;
 
     IF mode <> 'dense' THEN
         v_terms := v_query.terms;
@@ -287,7 +316,7 @@ BEGIN
             HINT = 'Token vectors are kept of current texts only.';
     END IF;
     v_legs := CASE WHEN v_lexical AND v_dense THEN 'lexical+dense' WHEN v_lexical THEN 'lexical' ELSE 'dense' END;
-    IF v_k = 0 OR cardinality(v_lists) = 0 THEN
+    IF v_k = 0 OR cardinality(v_lists) = 0 OR (strategy = 'claims' AND NOT v_tenant.has_claims) THEN
         RETURN;
     END IF;
 
@@ -295,11 +324,11 @@ BEGIN
     -- How deep the tiers reach: the depth, its double, and so on.
     v_reaches := CASE
         WHEN depth IS NOT NULL THEN ARRAY[depth]
-        WHEN v_lexical AND v_dense OR v_choose THEN ARRAY(SELECT v_tenant.depth << n FROM generate_series(0, 13) AS n WHERE v_tenant.depth << n < v_max_depth)
+        WHEN v_lexical AND v_dense OR v_choose OR v_limited THEN ARRAY(SELECT v_tenant.depth << n FROM generate_series(0, 13) AS n WHERE v_tenant.depth << n < v_max_depth)
                                         || v_max_depth
         ELSE ARRAY[v_max_depth] END;
     v_depth := CASE
-        WHEN v_lexical AND v_dense OR v_choose OR depth IS NOT NULL THEN (SELECT min(r.reach) FROM unnest(v_reaches) AS r (reach) WHERE r.reach >= v_rows)
+        WHEN v_lexical AND v_dense OR v_choose OR v_limited OR depth IS NOT NULL THEN (SELECT min(r.reach) FROM unnest(v_reaches) AS r (reach) WHERE r.reach >= v_rows)
         WHEN v_collapse OR v_clusters OR v_cap < v_rows THEN least(2 * v_rows + 10, v_max_depth)
         ELSE v_rows END;
     LOOP
@@ -369,15 +398,15 @@ BEGIN
             CROSS JOIN LATERAL (SELECT width_bucket(least(l.position, n.position)::integer - 1, v_reaches) AS tier) AS t
         ),
         located AS (
-            SELECT f.*, c.document_id,
-                   CASE WHEN v_collapse THEN row_number() OVER (PARTITION BY c.text_hash ORDER BY f.tier, f.score DESC, f.chunk_id) ELSE 1 END AS copy,
-                   CASE WHEN v_collapse THEN count(*) OVER (PARTITION BY c.text_hash, f.tier) - 1 ELSE 0 END AS duplicates
+            SELECT f.*, c.document_id, c.ordinal, c.claim, v_limited AND c.kind = 'claim' AS is_claim,
+                   CASE WHEN v_collapse THEN row_number() OVER (PARTITION BY c.text_hash, v_limited AND c.kind = 'claim' ORDER BY f.tier, f.score DESC, f.chunk_id) ELSE 1 END AS copy,
+                   CASE WHEN v_collapse THEN count(*) OVER (PARTITION BY c.text_hash, v_limited AND c.kind = 'claim', f.tier) - 1 ELSE 0 END AS duplicates
             FROM fused AS f
             CROSS JOIN LATERAL (
-                SELECT s.document_id, s.text_hash FROM sift.chunks AS s
+                SELECT s.document_id, s.text_hash, s.kind, s.ordinal, s.claim FROM sift.chunks AS s
                 WHERE s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
                 UNION ALL
-                SELECT s.document_id, s.text_hash FROM sift.chunk_history AS s
+                SELECT s.document_id, s.text_hash, s.kind, s.ordinal, s.claim FROM sift.chunk_history AS s
                 WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
                 OFFSET 0) AS c
         ),
@@ -397,10 +426,30 @@ BEGIN
             JOIN located AS o ON o.document_id = l.document_id AND o.copy = 1
             GROUP BY l.leader_id
         ),
+        -- The claims that are shown, and with them the chunks they stand for: from their own tier on, so that what only a greater depth brings
+        -- takes nothing away from what came before it.
+        claims AS (
+            SELECT n.chunk_id, n.document_id, n.tier, n.claim
+            FROM (SELECT r.*, row_number() OVER (ORDER BY r.tier, r.score DESC, r.chunk_id) AS place
+                  FROM (SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.tier, o.score DESC, o.chunk_id) AS of_document
+                        FROM located AS o
+                        WHERE v_limited AND o.is_claim AND o.copy = 1 AND NOT EXISTS (SELECT FROM led AS l WHERE l.document_id = o.document_id)) AS r
+                  WHERE r.of_document <= v_cap OR v_choose) AS n
+            WHERE n.place <= v_claims_k
+        ),
+        covered AS (
+            SELECT s.document_id, s.ordinal::integer AS ordinal, min(s.tier) AS tier
+            FROM (SELECT m.document_id, m.tier, jsonb_array_elements(m.claim -> 'supports') AS ordinal FROM claims AS m WHERE v_merging) AS s
+            GROUP BY s.document_id, s.ordinal
+        ),
         capped AS (
-            SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.tier, o.score DESC, o.chunk_id) AS of_document
+            -- The claims of a tier come first, lest a chunk gives way to a claim that the cap leaves out.
+            SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.tier, v_merging AND o.is_claim DESC, o.score DESC, o.chunk_id) AS of_document
             FROM located AS o
             WHERE o.copy = 1 AND NOT EXISTS (SELECT FROM led AS l WHERE l.document_id = o.document_id)
+              AND CASE WHEN NOT v_limited THEN true
+                       WHEN o.is_claim THEN EXISTS (SELECT FROM claims AS m WHERE m.chunk_id = o.chunk_id)
+                       ELSE NOT EXISTS (SELECT FROM covered AS s WHERE s.document_id = o.document_id AND s.ordinal = o.ordinal AND s.tier <= o.tier) END
         ),
         page AS (
             SELECT p.chunk_id, p.document_id, p.tier, p.score, p.lexical_rank, p.lexical_score, p.dense_rank, p.distance,
@@ -464,6 +513,9 @@ BEGIN
         v_path := NULL;
     END IF;
 
+    IF v_tenant.has_claims AND v_page_chunks IS NOT NULL THEN
+        v_claims := sift._claims_of(v_tenant_id, v_page_chunks, v_as_of IS NOT NULL);
+    END IF;
     IF snippet_width IS NOT NULL THEN
         IF v_as_of IS NULL THEN
             SELECT array_agg(c.body ORDER BY g.rank) INTO v_bodies
@@ -491,7 +543,7 @@ BEGIN
         SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
                d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
-           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank]
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank]
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -520,7 +572,7 @@ BEGIN
     SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
            d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
-           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank]
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank]
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -536,7 +588,7 @@ BEGIN
     ORDER BY g.rank;
 END
 $$;
-COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) IS
+COMMENT ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) IS
     'Validates, runs the legs, fuses, collapses, caps and truncates: the body of the public search functions.';
-REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._search(oid, bytea, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, integer, text, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
