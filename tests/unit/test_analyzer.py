@@ -410,7 +410,8 @@ def test_domain_imports_nothing_but_the_standard_library() -> None:
                 )
 
 
-def test_check_is_a_command() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "generate_analyzer.py"), "--check"]
+@pytest.mark.parametrize("tool", ["generate_analyzer.py", "generate_windows.py"])
+def test_check_is_a_command(tool: str) -> None:
+    command = [sys.executable, str(ROOT / "tools" / tool), "--check"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (result.returncode, result.stderr) == (0, "")

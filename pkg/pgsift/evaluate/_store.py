@@ -92,5 +92,6 @@ class ScratchTenant:
             depth=depth,
             rrf_k=rrf_k,
             collapse=False,
+            snippet_width=None,
         )
         return [hit.key for hit in hits]
