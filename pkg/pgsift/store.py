@@ -1245,6 +1245,7 @@ class Store:
             "expand": expand,
             "strategy": strategy,
             "claims_k": claims_k,
+            "snippet_width": snippet_width,
         }
         hits: list[Hit] | None = None
         notes: list[str] = []
@@ -1280,7 +1281,6 @@ class Store:
             model=model,
             as_of=as_of,
             **settings,
-            snippet_width=snippet_width,
             unit=unit,
             k1=k1,
             b=b,

@@ -1244,6 +1244,7 @@ class AsyncStore:
             "expand": expand,
             "strategy": strategy,
             "claims_k": claims_k,
+            "snippet_width": snippet_width,
         }
         hits: list[Hit] | None = None
         notes: list[str] = []
@@ -1279,7 +1280,6 @@ class AsyncStore:
             model=model,
             as_of=as_of,
             **settings,
-            snippet_width=snippet_width,
             unit=unit,
             k1=k1,
             b=b,
