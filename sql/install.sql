@@ -317,6 +317,16 @@
 \ir functions/facets.sql
 \ir internal/_related.sql
 \ir functions/related.sql
+\ir internal/_chunks_seen.sql
+\ir internal/_seen_document.sql
+\ir internal/_term_parts.sql
+\ir internal/_leg_rows.sql
+\ir internal/_fused_rows.sql
+\ir internal/_search_settings.sql
+\ir internal/_explain.sql
+\ir functions/explain.sql
+\ir internal/_why_not.sql
+\ir functions/why_not.sql
 \ir functions/corpus_statistics.sql
 \ir functions/start_signatures.sql
 \ir functions/documents_without_signature.sql

@@ -1,4 +1,4 @@
--- The doctor on what waits to be done in a tenant: analyzer, folding, packing, vectors, runs, dead letters.
+-- The doctor on what waits to be done in a tenant: analyzer, folding, packing, vectors, runs, recorded queries, dead letters.
 CREATE OR REPLACE FUNCTION sift._doctor_upkeep(tenant_id integer, tenant text, chunk_ids bigint[])
 RETURNS TABLE (check_name text, severity text, object text, finding text, remedy text, safe_fix boolean)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -154,6 +154,16 @@ BEGIN
     LEFT JOIN pg_catalog.pg_roles AS n ON n.oid = p.role_id
     WHERE r.oid IS DISTINCT FROM p.role_id
     ORDER BY p.role_name;
+
+    RETURN QUERY
+    SELECT 'query_log'::text, 'info'::text, 'recorded queries'::text,
+           format('%s queries are recorded, the first of %s; the record grows until somebody removes what is old', count(*),
+                  to_char(min(q.asked_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
+           format('pgsift log purge --before %s --tenant %s', to_char((now() - interval '1 year') AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
+                  sift._shell_word(tenant)), false
+    FROM sift.query_log AS q
+    WHERE q.tenant_id = v_tenant_id
+    HAVING count(*) >= 1000000 OR min(q.asked_at) < now() - interval '1 year';
 
     RETURN QUERY
     SELECT 'dead_letters'::text, 'warning'::text, 'dead letters'::text,

@@ -6,6 +6,8 @@ AS $$
 DECLARE
     v_words text[];
     v_stems text[];
+    v_stop  text[] := string_to_array(sift._analyzer_table('stopwords'), ' ');
+    v_other text := '^[' || sift._analyzer_table('unspaced') || ']';
 BEGIN
     v_words := CASE WHEN analyzer = 'identifiers' THEN sift._identifier_words(text, true) ELSE sift._words(text, true) END;
     v_words := ARRAY(
@@ -25,8 +27,8 @@ BEGIN
     FROM (SELECT w.word, w.stem, w.position,
                  CASE
                      WHEN left(w.word, 1) = '.' THEN 'part of a number'
-                     WHEN w.word COLLATE "C" = ANY (string_to_array(sift._analyzer_table('stopwords'), ' ')) THEN 'stopword'
-                     WHEN length(w.word) < 2 AND w.word COLLATE "C" !~ ('^[' || sift._analyzer_table('unspaced') || ']') THEN 'too short'
+                     WHEN w.word COLLATE "C" = ANY (v_stop) THEN 'stopword'
+                     WHEN length(w.word) < 2 AND w.word COLLATE "C" !~ v_other THEN 'too short'
                  END AS reason
           FROM unnest(v_words, v_stems) WITH ORDINALITY AS w(word, stem, position)) AS j
     ORDER BY j.position;
