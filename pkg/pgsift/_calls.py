@@ -41,6 +41,7 @@ from pgsift.models import (
     FoldResult,
     Hit,
     KeptDocument,
+    LoggedQuery,
     Manifest,
     ManifestChange,
     ManifestDocument,
@@ -695,6 +696,78 @@ def clear_dead_letters(
 
 
 # Synchronizing
+
+
+def log_query(
+    tenant: str,
+    query: str | None,
+    *,
+    principals: Iterable[str] | None,
+    settings: Mapping[str, Any],
+    query_embedding: Any,
+    hits: Iterable[Hit],
+    milliseconds: float | None,
+) -> Call[int]:
+    """Records a query and what it found; of the texts the sizes alone are sent."""
+    found = list(hits)
+    kept = ("rank", "chunk_id", "document_id", "key", "document_version")
+    scores = ("score", "lexical_score", "distance", "rerank_score")
+    rows = [
+        {name: getattr(hit, name) for name in kept}
+        | {name: getattr(hit, name) for name in scores if getattr(hit, name) is not None}
+        for hit in found
+    ]
+    return _call(
+        "log_query",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query, "query")),
+        principals=("text[]", names(principals, "principals")),
+        settings=("jsonb", json_text(dict(settings))),
+        query_embedding=("real[]", None if query_embedding is None else as_floats(query_embedding)),
+        hits=("jsonb", json_text(rows)),
+        payload_bytes=("bigint", sum(len(hit.body.encode("utf-8", "surrogatepass")) for hit in found)),
+        payload_characters=("bigint", sum(len(hit.body) for hit in found)),
+        milliseconds=("double precision", number(milliseconds, "milliseconds")),
+    )
+
+
+def list_queries(
+    tenant: str,
+    *,
+    k: int,
+    ids: Iterable[int] | None,
+    since: datetime.datetime | str | None,
+    before: datetime.datetime | str | None,
+    below: int | None,
+) -> Call[LoggedQuery]:
+    """Recorded queries, the last first."""
+    return _call(
+        "list_queries",
+        LoggedQuery,
+        LoggedQuery,
+        tenant=("text", name(tenant, "tenant")),
+        k=("integer", integer(k, "k")),
+        ids=("bigint[]", None if ids is None else list(ids)),
+        since=("timestamptz", moment(since, "since")),
+        before=("timestamptz", moment(before, "before")),
+        below=("bigint", below),
+    )
+
+
+def purge_queries(
+    tenant: str, before: datetime.datetime | str | None, ids: Iterable[int] | None
+) -> Call[int]:
+    """Removes recorded queries."""
+    return _call(
+        "purge_queries",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        before=("timestamptz", moment(before, "before")),
+        ids=("bigint[]", None if ids is None else list(ids)),
+    )
 
 
 def start_sync(

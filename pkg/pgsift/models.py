@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, overload
 
+from pgsift.domain.drift import STATUSES, Drift
+
 Mode = Literal["hybrid", "lexical", "dense"]
 Status = Literal["created", "replaced", "updated", "unchanged"]
 Strategy = Literal["merged", "chunks", "claims", "mixed"]
@@ -205,9 +207,10 @@ class SearchResult(Sequence[Hit]):
     there is no hit); ``dense_path`` says how the dense leg ran (``exact``, ``hnsw``, ``hnsw+exact``);
     ``warnings`` are sentences for people: terms that were dropped, a leg that did not run. ``sources`` tells
     of the documents of the hits, best first, which count as one source; ``None`` where it was not asked for.
+    ``query_id`` is the number under which the search was recorded, ``None`` where it was not.
     """
 
-    __slots__ = ("dense_path", "hits", "legs", "mode", "query", "sources", "warnings")
+    __slots__ = ("dense_path", "hits", "legs", "mode", "query", "query_id", "sources", "warnings")
 
     def __init__(
         self,
@@ -220,6 +223,7 @@ class SearchResult(Sequence[Hit]):
     ) -> None:
         self.hits = tuple(hits)
         self.sources = None if sources is None else tuple(sources)
+        self.query_id: int | None = None
         self.query = query
         self.mode = mode
         self.legs = self.hits[0].legs if self.hits else None
@@ -270,7 +274,7 @@ class SearchResult(Sequence[Hit]):
                 "distinct_sources": self.distinct_sources,
                 "sources": [item.to_dict() for item in self.sources],
             }
-        )
+        ) | ({} if self.query_id is None else {"query_id": self.query_id})
 
 
 @dataclass(frozen=True, slots=True)
@@ -645,6 +649,102 @@ class DeadLetter(Record):
     failed_at: datetime.datetime
     origin: Mapping[str, str] | None
     parameters: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedQuery(Record):
+    """A recorded query. ``settings`` are the arguments of the search that were given, ``defaults`` what held
+    for the others; ``hits`` what came back, best first: rank, chunk_id, document_id, key, document_version and
+    scores, of a purged document rank and ``purged`` alone. ``payload_bytes`` and ``payload_characters`` are the
+    size of the texts that came back, ``milliseconds`` how long it took, as measured by whoever asked."""
+
+    query_id: int
+    asked_at: datetime.datetime
+    asked_by: str
+    query: str | None
+    principals: Sequence[str] | None
+    settings: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+    query_embedding: Sequence[float] | None
+    hits: Sequence[Mapping[str, Any]]
+    payload_bytes: int | None
+    payload_characters: int | None
+    milliseconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryDrift(Record):
+    """What a recorded query finds now, beside what it found. ``drift`` is ``None``, and ``problem`` says why,
+    where it could not be asked again."""
+
+    query_id: int
+    query: str | None
+    asked_at: datetime.datetime
+    drift: Drift | None = None
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON: the numbers, and the hits with what became of each."""
+        out: dict[str, Any] = {
+            "query_id": self.query_id,
+            "query": self.query,
+            "asked_at": self.asked_at.isoformat(),
+            "problem": self.problem,
+        }
+        if self.drift is not None:
+            out |= {status: self.drift.count(status) for status in STATUSES}
+            out |= {
+                "rescored": self.drift.rescored,
+                "jaccard": self.drift.jaccard,
+                "overlap": self.drift.overlap,
+                "hits": [
+                    {
+                        "status": hit.status,
+                        "key": hit.key,
+                        "rank_then": hit.rank_then,
+                        "rank_now": hit.rank_now,
+                        "chunk_then": hit.chunk_then,
+                        "chunk_now": hit.chunk_now,
+                        "scores_then": dict(hit.scores_then),
+                        "scores_now": dict(hit.scores_now),
+                    }
+                    for hit in self.drift.hits
+                ],
+            }
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport(Record):
+    """Recorded queries asked again, the first to be asked first."""
+
+    queries: Sequence[QueryDrift]
+
+    @property
+    def drifted(self) -> int:
+        """How many found something else, or in another order."""
+        return sum(1 for one in self.queries if one.drift is not None and not one.drift.same)
+
+    @property
+    def failed(self) -> int:
+        """How many could not be asked again."""
+        return sum(1 for one in self.queries if one.drift is None)
+
+    @property
+    def overlap(self) -> float | None:
+        """The mean of the rank-biased overlaps of then and now; ``None`` where nothing was asked again."""
+        values = [one.drift.overlap for one in self.queries if one.drift is not None]
+        return sum(values) / len(values) if values else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {
+            "replayed": len(self.queries) - self.failed,
+            "drifted": self.drifted,
+            "failed": self.failed,
+            "overlap": self.overlap,
+            "queries": [one.to_dict() for one in self.queries],
+        }
 
 
 @dataclass(frozen=True, slots=True)

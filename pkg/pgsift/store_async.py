@@ -22,6 +22,7 @@ from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_in_thread
 from pgsift._ingest_async import AsyncIngest, made_options
+from pgsift._queries_async import NO_EMBEDDER, AsyncReplay, settings_of
 from pgsift._rebuild_async import AsyncRebuild
 from pgsift._rerank_async import embed_tokens, reranked
 from pgsift._sync_async import AsyncSync
@@ -64,6 +65,7 @@ from pgsift.models import (
     FoldResult,
     Hit,
     IngestReport,
+    LoggedQuery,
     Manifest,
     ManifestChange,
     ManifestDocument,
@@ -82,6 +84,7 @@ from pgsift.models import (
     RebuildReport,
     Related,
     RepairResult,
+    ReplayReport,
     RetryReport,
     SearchResult,
     Stats,
@@ -1165,6 +1168,7 @@ class AsyncStore:
         abstract_weight: float | None = None,
         strategy: Strategy = "merged",
         claims_k: int | None = 3,
+        log: bool = False,
     ) -> SearchResult:
         """The ``k`` best chunks the principals may see, by exact BM25 and vectors fused (``hybrid``), or by
         one of them.
@@ -1207,12 +1211,17 @@ class AsyncStore:
         ``strategy`` says what becomes of claims (docs/claims.md): ``merged``, at most ``claims_k`` hits are
         claims, and each carries the chunks that support it (``claim``) and stands for them; ``mixed``, both
         side by side; ``chunks``, no claims; ``claims``, nothing else.
+
+        With ``log`` the query, its settings and what it found are recorded by a second call (:meth:`log_query`),
+        which needs a login that may write or is an application's; ``query_id`` of the result is its number.
         """
+        arguments = dict(locals())
+        started = time.perf_counter()
         if sources and as_of is not None:
             raise InvalidArgument(
                 "sources does not go with as_of", hint="Texts are compared as they are now; leave one out."
             )
-        chosen = embedder or self.embedder
+        chosen = None if embedder is NO_EMBEDDER else embedder or self.embedder
         asked = parse_query(_calls.text(query, "query") or "", plain=plain).plain
         unread = mode == "hybrid" and bool(asked) and not reads(chosen, asked)
         if (
@@ -1299,7 +1308,100 @@ class AsyncStore:
         if sources:
             keys = dict.fromkeys(hit.key for hit in result)
             result.sources = tuple(await self.distinct_sources(tenant, keys, principals=principals))
+        if log:
+            result.query_id = await self.log_query(
+                tenant,
+                query,
+                result,
+                principals=principals,
+                settings=settings_of(arguments | {"model": model}, self.search),
+                query_embedding=query_embedding,
+                milliseconds=1000 * (time.perf_counter() - started),
+            )
         return result
+
+    async def log_query(
+        self,
+        tenant: str,
+        query: str | None,
+        hits: Iterable[Hit] = (),
+        *,
+        principals: Iterable[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        query_embedding: Any = None,
+        milliseconds: float | None = None,
+    ) -> int:
+        """Record a query and what it found; the number of the entry. ``settings`` are arguments of
+        :meth:`search` by their names. Of the hits, ranks, numbers, keys, versions and scores are kept and the
+        size of their texts, not the texts. For applications and writers; what is recorded, writers alone read."""
+        return await self._one(
+            _calls.log_query(
+                tenant,
+                query,
+                principals=principals,
+                settings=settings or {},
+                query_embedding=query_embedding,
+                hits=hits,
+                milliseconds=milliseconds,
+            )
+        )
+
+    async def queries(
+        self,
+        tenant: str,
+        *,
+        k: int = 100,
+        ids: Iterable[int] | None = None,
+        since: datetime.datetime | str | None = None,
+        before: datetime.datetime | str | None = None,
+        below: int | None = None,
+    ) -> list[LoggedQuery]:
+        """Recorded queries, the last first: those with some numbers, or asked since and before a time; with
+        ``below`` only such as have a lower number, for the next page."""
+        call = _calls.list_queries(tenant, k=k, ids=ids, since=since, before=before, below=below)
+        return await self._all(call)
+
+    async def purge_queries(
+        self,
+        tenant: str,
+        *,
+        before: datetime.datetime | str | None = None,
+        ids: Iterable[int] | None = None,
+    ) -> int:
+        """Remove recorded queries asked before a time, or of some numbers; how many there were."""
+        return await self._one(_calls.purge_queries(tenant, before, ids))
+
+    async def replay_queries(
+        self,
+        tenant: str,
+        *,
+        k: int = 100,
+        ids: Iterable[int] | None = None,
+        since: datetime.datetime | str | None = None,
+        before: datetime.datetime | str | None = None,
+        principals: Iterable[str] | None = None,
+        current_settings: bool = False,
+        rerank: Reranker | None = None,
+        token_embedder: TokenEmbedder | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ReplayReport:
+        """Ask recorded queries again, the ``k`` last of those that :meth:`queries` names, and tell what drifted.
+
+        Asked is with the settings, the vector and the principals of then; what the search left to the tenant is
+        taken as it was then too, or with ``current_settings`` as it is now. ``principals`` asks for somebody
+        else. What was reranked by a model needs that model (``rerank``, ``token_embedder``). A query that cannot
+        be asked again is in the report with its ``problem``, and the others go on.
+        """
+        entries = await self.queries(tenant, k=k, ids=ids, since=since, before=before)
+        replay = AsyncReplay(
+            self,
+            tenant,
+            principals=_calls.names(principals, "principals"),
+            current_settings=current_settings,
+            rerank=rerank,
+            token_embedder=token_embedder,
+        )
+        return await replay.run(entries[::-1], progress)
 
     async def related(
         self,
