@@ -34,7 +34,8 @@ CREATE OR REPLACE FUNCTION sift.explain(
     b               double precision DEFAULT NULL,
     title_weight    double precision DEFAULT NULL,
     abstract_weight double precision DEFAULT NULL,
-    key             text DEFAULT NULL
+    key             text DEFAULT NULL,
+    strategy        text DEFAULT 'merged'
 )
 RETURNS TABLE (
     place      integer,
@@ -58,11 +59,11 @@ BEGIN
     SELECT e.place, e.part, e.name, e.chunk_id, e.tf, e.df, e.doc_length, e.idf, e.rank, e.weight, e.constant, e.value, e.detail
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._explain(
-        c.role_id, c.proof, explain.tenant, explain.query, explain.chunk, explain.principals, explain.filter, explain.query_embedding, explain.mode, explain.model, explain.depth, explain.rrf_k, explain.weights, explain.min_score, explain.max_distance, explain.as_of, explain.plain, explain.strip_questions, explain.expand, explain.unit, explain.k1, explain.b, explain.title_weight, explain.abstract_weight, explain.key) AS e
+        c.role_id, c.proof, explain.tenant, explain.query, explain.chunk, explain.principals, explain.filter, explain.query_embedding, explain.mode, explain.model, explain.depth, explain.rrf_k, explain.weights, explain.min_score, explain.max_distance, explain.as_of, explain.plain, explain.strip_questions, explain.expand, explain.unit, explain.k1, explain.b, explain.title_weight, explain.abstract_weight, explain.key, explain.strategy) AS e
     ORDER BY e.place;
 END
 $$;
-COMMENT ON FUNCTION sift.explain(text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text) IS
+COMMENT ON FUNCTION sift.explain(text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text, text) IS
     'Why a chunk has its score in a search with these arguments: tf, df, length, idf and contribution of every term, rank and figure in each leg, and the arithmetic of fusion; named by its number, or by the key of a document for the best chunk of that. Contributions sum to the lexical score and the parts of fusion to the score of sift.search. df, idf, the number of chunks and their average length are told to applications and writers, and to readers where the statistics are of what they may see. No rows for a chunk that is not there or not visible.';
-REVOKE ALL ON FUNCTION sift.explain(text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.explain(text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift.explain(text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.explain(text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text, text) TO sift_owner, sift_writer, sift_app, sift_reader;

@@ -27,7 +27,8 @@ CREATE OR REPLACE FUNCTION sift._explain(
     b               double precision,
     title_weight    double precision,
     abstract_weight double precision,
-    key             text
+    key             text,
+    strategy        text
 )
 RETURNS TABLE (
     place      integer,
@@ -96,14 +97,14 @@ BEGIN
             HINT = 'Leave them out for no floor.';
     END IF;
     s := sift._search_settings(caller, proof, v_tenant_id, tenant, query, principals, filter, query_embedding, mode, model, depth, v_as_of,
-                               plain, strip_questions, expand, v_unit, false, rrf_k, weights, k1, b, title_weight, abstract_weight);
+                               plain, strip_questions, expand, v_unit, strategy, false, rrf_k, weights, k1, b, title_weight, abstract_weight);
     IF cardinality(s.lists) = 0 THEN
         RETURN;
     END IF;
     v_told := s.statistics = 'visible' OR sift._is_trusted(caller);
     v_runs := ARRAY[s.terms <> '{}', s.vector IS NOT NULL];
     -- What a search for ten hits looks at before it looks further.
-    v_first := CASE WHEN depth IS NOT NULL OR v_runs[1] AND v_runs[2] THEN s.reaches[1] ELSE 30 END;
+    v_first := CASE WHEN depth IS NOT NULL OR v_runs[1] AND v_runs[2] OR s.limited THEN s.reaches[1] ELSE 30 END;
 
     IF v_key IS NOT NULL THEN
         v_document := sift._seen_document(v_tenant_id, v_key, s.lists, v_as_of);
@@ -114,14 +115,14 @@ BEGIN
             SELECT f.chunk_id INTO v_chunk_id
             FROM sift._fused_rows(v_tenant_id, v_unit, s.terms, s.vector, s.model_id, s.lists, s.predicate, s.bound, v_first, s.k1, s.b,
                                   s.title_weight, s.abstract_weight, s.statistics, v_as_of, s.reaches, s.weights, s.rrf_k,
-                                  min_score, max_distance, false, false, NULL) AS f
+                                  min_score, max_distance, false, false, NULL, false, false, NULL) AS f
             WHERE f.document_id = v_document ORDER BY f.place LIMIT 1;
             IF v_chunk_id IS NULL THEN
                 SELECT f.chunk_id INTO v_chunk_id
                 FROM sift._fused_rows(v_tenant_id, v_unit, s.terms, s.vector, s.model_id, s.lists,
                                       coalesce('(' || s.predicate || ') AND ', '') || format('c.document_id = %s', v_document), s.bound, v_max_depth,
                                       s.k1, s.b, s.title_weight, s.abstract_weight, s.statistics, v_as_of, ARRAY[v_max_depth], s.weights, s.rrf_k,
-                                      NULL, NULL, false, false, NULL) AS f
+                                      NULL, NULL, false, false, NULL, false, false, NULL) AS f
                 ORDER BY f.place LIMIT 1;
             END IF;
         END IF;
@@ -224,7 +225,7 @@ BEGIN
             WHEN v_figures[i] IS NULL AND i = 1 AND NOT v_chunk.ranked AND NOT v_whole THEN format('a chunk of kind %s or of this length is not ranked by itself', v_chunk.kind)
             WHEN v_figures[i] IS NULL THEN CASE i WHEN 1 THEN 'no term matches' ELSE 'it has no vector of the model' END
             WHEN v_filtered THEN 'the filter leaves it out'
-            WHEN NOT v_passes THEN 'a phrase, a + or a - of the query leaves it out'
+            WHEN NOT v_passes THEN 'a phrase, a + or a - of the query, or the strategy, leaves it out'
             WHEN NOT v_within[i] THEN CASE i WHEN 1 THEN format('below the floor: min_score is %s', min_score)
                                              ELSE format('too far: max_distance is %s', max_distance) END
             WHEN v_ranks[i] IS NULL THEN format('beyond rank %s, the deepest that is looked at', v_max_depth)
@@ -280,7 +281,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sift._explain(oid, bytea, text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text) IS
+COMMENT ON FUNCTION sift._explain(oid, bytea, text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text, text) IS
     'The body of sift.explain, for a caller who proves its role.';
-REVOKE ALL ON FUNCTION sift._explain(oid, bytea, text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._explain(oid, bytea, text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._explain(oid, bytea, text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._explain(oid, bytea, text, text, bigint, text[], jsonb, real[], text, text, integer, double precision, double precision[], double precision, double precision, timestamptz, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, text, text) TO sift_owner, sift_writer, sift_app, sift_reader;

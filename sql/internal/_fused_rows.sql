@@ -4,6 +4,8 @@
 --   place        where the row comes before any is taken away, from 1
 --   copy_of      the chunk of the same text that stands for it; NULL where none does
 --   led_by       the document that it gives way to as a near-duplicate; NULL where it does not
+--   surplus      it is a claim, and not one of those that may be hits
+--   covered_by   the claim of its document that stands for it; NULL where none does
 --   of_document  its number among the rows of its document that are left, from 1; NULL where it is taken away
 --   rank         its rank in the result; NULL where it is not in it
 CREATE OR REPLACE FUNCTION sift._fused_rows(
@@ -29,7 +31,10 @@ CREATE OR REPLACE FUNCTION sift._fused_rows(
     max_distance      double precision,
     collapse          boolean,
     collapse_clusters boolean,
-    per_document      integer
+    per_document      integer,
+    limited           boolean,
+    merging           boolean,
+    claims_k          integer
 )
 RETURNS TABLE (
     place         integer,
@@ -42,6 +47,8 @@ RETURNS TABLE (
     distance      double precision,
     copy_of       bigint,
     led_by        bigint,
+    surplus       boolean,
+    covered_by    bigint,
     of_document   integer,
     rank          integer
 )
@@ -60,6 +67,9 @@ DECLARE
     v_cap       integer := coalesce(per_document, 2147483647);
     v_floor     double precision := min_score;
     v_ceiling   double precision := max_distance;
+    v_limited   boolean := limited;
+    v_merging   boolean := merging;
+    v_claims_k  integer := coalesce(claims_k, 2147483647);
 BEGIN
     RETURN QUERY
     WITH legs AS MATERIALIZED (
@@ -88,15 +98,17 @@ BEGIN
         WHERE j.lexical IS NOT NULL OR j.dense IS NOT NULL
     ),
     located AS MATERIALIZED (
-        SELECT f.*, c.document_id, row_number() OVER (ORDER BY f.tier, f.score DESC, f.chunk_id) AS place,
-               CASE WHEN v_collapse THEN nullif(first_value(f.chunk_id) OVER (PARTITION BY c.text_hash ORDER BY f.tier, f.score DESC, f.chunk_id), f.chunk_id)
+        SELECT f.*, c.document_id, c.ordinal, c.claim, v_limited AND c.kind = 'claim' AS is_claim,
+               row_number() OVER (ORDER BY f.tier, f.score DESC, f.chunk_id) AS place,
+               CASE WHEN v_collapse THEN nullif(first_value(f.chunk_id) OVER (
+                   PARTITION BY c.text_hash, v_limited AND c.kind = 'claim' ORDER BY f.tier, f.score DESC, f.chunk_id), f.chunk_id)
                END AS copy_of
         FROM fused AS f
         CROSS JOIN LATERAL (
-            SELECT s.document_id, s.text_hash FROM sift.chunks AS s
+            SELECT s.document_id, s.text_hash, s.kind, s.ordinal, s.claim FROM sift.chunks AS s
             WHERE s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
             UNION ALL
-            SELECT s.document_id, s.text_hash FROM sift.chunk_history AS s
+            SELECT s.document_id, s.text_hash, s.kind, s.ordinal, s.claim FROM sift.chunk_history AS s
             WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = f.chunk_id
             OFFSET 0) AS c
     ),
@@ -108,20 +120,44 @@ BEGIN
         CROSS JOIN LATERAL sift._leaders(v_tenant_id, r.ids) AS l
         WHERE v_clusters
     ),
-    counted AS (
-        SELECT o.*, l.leader_id,
-               CASE WHEN o.copy_of IS NULL AND l.leader_id IS NULL
-                    THEN row_number() OVER (PARTITION BY o.document_id, o.copy_of IS NULL AND l.leader_id IS NULL ORDER BY o.place) END AS of_document
+    claims AS MATERIALIZED (
+        SELECT n.chunk_id, n.document_id, n.tier, n.claim, n.place
+        FROM (SELECT r.*, row_number() OVER (ORDER BY r.place) AS turn
+              FROM (SELECT o.*, row_number() OVER (PARTITION BY o.document_id ORDER BY o.place) AS of_document
+                    FROM located AS o
+                    WHERE o.is_claim AND o.copy_of IS NULL AND NOT EXISTS (SELECT FROM led AS l WHERE l.document_id = o.document_id)) AS r
+              WHERE r.of_document <= v_cap) AS n
+        WHERE n.turn <= v_claims_k
+    ),
+    supported AS (
+        SELECT m.document_id, m.tier, m.chunk_id, m.place, u.ordinal::integer AS ordinal
+        FROM claims AS m
+        CROSS JOIN LATERAL jsonb_array_elements(m.claim -> 'supports') AS u (ordinal)
+        WHERE v_merging
+    ),
+    judged AS (
+        SELECT o.*, l.leader_id, o.is_claim AND NOT EXISTS (SELECT FROM claims AS m WHERE m.chunk_id = o.chunk_id) AS surplus,
+               (SELECT u.chunk_id FROM supported AS u
+                WHERE NOT o.is_claim AND u.document_id = o.document_id AND u.ordinal = o.ordinal AND u.tier <= o.tier
+                ORDER BY u.place LIMIT 1) AS covered_by
         FROM located AS o
         LEFT JOIN led AS l ON l.document_id = o.document_id
+    ),
+    counted AS (
+        SELECT j.*,
+               CASE WHEN t.stays
+                    THEN row_number() OVER (PARTITION BY j.document_id, t.stays ORDER BY j.tier, (v_merging AND j.is_claim) DESC, j.place)
+               END AS of_document
+        FROM judged AS j
+        CROSS JOIN LATERAL (SELECT j.copy_of IS NULL AND j.leader_id IS NULL AND NOT j.surplus AND j.covered_by IS NULL AS stays) AS t
     )
-    SELECT c.place::integer, c.chunk_id, c.document_id, c.score, c.lexical, c.lexical_score, c.dense, c.distance, c.copy_of, c.leader_id,
+    SELECT c.place::integer, c.chunk_id, c.document_id, c.score, c.lexical, c.lexical_score, c.dense, c.distance, c.copy_of, c.leader_id, c.surplus, c.covered_by,
            c.of_document::integer,
            CASE WHEN c.of_document <= v_cap THEN row_number() OVER (PARTITION BY (c.of_document <= v_cap) IS TRUE ORDER BY c.place) END::integer
     FROM counted AS c
     ORDER BY c.place;
 END
 $$;
-COMMENT ON FUNCTION sift._fused_rows(integer, text, text[], real[], integer, bigint[], text, jsonb, integer, double precision, double precision, double precision, double precision, text, timestamptz, integer[], double precision[], double precision, double precision, double precision, boolean, boolean, integer) IS
+COMMENT ON FUNCTION sift._fused_rows(integer, text, text[], real[], integer, bigint[], text, jsonb, integer, double precision, double precision, double precision, double precision, text, timestamptz, integer[], double precision[], double precision, double precision, double precision, boolean, boolean, integer, boolean, boolean, integer) IS
     'The whole ranking of a search to a depth, and what collapsing and the cap do to each row.';
-REVOKE ALL ON FUNCTION sift._fused_rows(integer, text, text[], real[], integer, bigint[], text, jsonb, integer, double precision, double precision, double precision, double precision, text, timestamptz, integer[], double precision[], double precision, double precision, double precision, boolean, boolean, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._fused_rows(integer, text, text[], real[], integer, bigint[], text, jsonb, integer, double precision, double precision, double precision, double precision, text, timestamptz, integer[], double precision[], double precision, double precision, double precision, boolean, boolean, integer, boolean, boolean, integer) FROM PUBLIC;

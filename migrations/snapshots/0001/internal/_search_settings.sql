@@ -1,7 +1,8 @@
 -- What a search with these arguments works with once defaults are filled in: terms, vector, filter, legs, constants; for sift._explain and
 -- sift._why_not. What sift._search refuses is refused here, by a search for no rows.
 --
---   filter_predicate  the filter alone; predicate: with the conditions of the query. Both read bound.
+--   filter_predicate  the filter alone; conditions: with those of the query; predicate: with that of the strategy, too. All read bound.
+--   limited           hits that are claims are counted
 --   terms, vector     of the legs that run; empty, and NULL, where one does not
 --   reaches           how deep the tiers reach, see sift._search
 CREATE OR REPLACE FUNCTION sift._search_settings(
@@ -21,6 +22,7 @@ CREATE OR REPLACE FUNCTION sift._search_settings(
     strip_questions boolean,
     expand          boolean,
     unit            text,
+    strategy        text,
     chooses         boolean,
     INOUT rrf_k           double precision,
     INOUT weights         double precision[],
@@ -34,7 +36,9 @@ CREATE OR REPLACE FUNCTION sift._search_settings(
     OUT vector           real[],
     OUT model_id         integer,
     OUT filter_predicate text,
+    OUT conditions       text,
     OUT predicate        text,
+    OUT limited          boolean,
     OUT bound            jsonb,
     OUT reaches          integer[]
 )
@@ -51,7 +55,7 @@ DECLARE
 BEGIN
     PERFORM FROM sift._search(caller, proof, tenant, query, 0, principals, filter, query_embedding, mode, model, depth, rrf_k, weights,
                               NULL, true, NULL, NULL, as_of, plain => plain, strip_questions => strip_questions, expand => expand,
-                              unit => unit, k1 => k1, b => b, title_weight => title_weight, abstract_weight => abstract_weight);
+                              unit => unit, k1 => k1, b => b, title_weight => title_weight, abstract_weight => abstract_weight, strategy => strategy);
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     lists := sift._visible_lists(v_tenant_id, principals, caller);
     statistics := v_tenant.statistics;
@@ -69,7 +73,12 @@ BEGIN
     SELECT f.predicate, f.bound INTO filter_predicate, bound FROM sift._compile_filter(filter) AS f;
     v_query := sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
                                 coalesce(expand, v_tenant.expand), lists, as_of, filter_predicate, bound, unit = 'document');
-    predicate := v_query.predicate;
+    conditions := v_query.predicate;
+    predicate := CASE
+        WHEN strategy = 'claims' THEN coalesce('(' || conditions || ') AND ', '') || 'c.kind = ''claim'''
+        WHEN strategy = 'chunks' AND v_tenant.has_claims THEN coalesce('(' || conditions || ') AND ', '') || 'c.kind <> ''claim'''
+        ELSE conditions END;
+    limited := v_tenant.has_claims AND unit <> 'document' AND strategy IN ('merged', 'mixed');
     bound := v_query.bound;
     IF mode = 'lexical' OR mode = 'hybrid' AND weights[1] > 0::double precision THEN
         terms := v_query.terms;
@@ -89,11 +98,11 @@ BEGIN
     END IF;
     reaches := CASE
         WHEN depth IS NOT NULL THEN ARRAY[depth]
-        WHEN terms <> '{}' AND vector IS NOT NULL OR chooses
+        WHEN terms <> '{}' AND vector IS NOT NULL OR chooses OR limited
             THEN ARRAY(SELECT v_tenant.depth << n FROM generate_series(0, 13) AS n WHERE v_tenant.depth << n < v_max_depth) || v_max_depth
         ELSE ARRAY[v_max_depth] END;
 END
 $$;
-COMMENT ON FUNCTION sift._search_settings(oid, bytea, integer, text, text, text[], jsonb, real[], text, text, integer, timestamptz, boolean, boolean, boolean, text, boolean, double precision, double precision[], double precision, double precision, double precision, double precision) IS
+COMMENT ON FUNCTION sift._search_settings(oid, bytea, integer, text, text, text[], jsonb, real[], text, text, integer, timestamptz, boolean, boolean, boolean, text, text, boolean, double precision, double precision[], double precision, double precision, double precision, double precision) IS
     'What a search works with once defaults are filled in; refuses what sift._search refuses.';
-REVOKE ALL ON FUNCTION sift._search_settings(oid, bytea, integer, text, text, text[], jsonb, real[], text, text, integer, timestamptz, boolean, boolean, boolean, text, boolean, double precision, double precision[], double precision, double precision, double precision, double precision) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._search_settings(oid, bytea, integer, text, text, text[], jsonb, real[], text, text, integer, timestamptz, boolean, boolean, boolean, text, text, boolean, double precision, double precision[], double precision, double precision, double precision, double precision) FROM PUBLIC;

@@ -34,7 +34,9 @@ CREATE OR REPLACE FUNCTION sift._why_not(
     b               double precision,
     title_weight    double precision,
     abstract_weight double precision,
-    chunk           bigint
+    chunk           bigint,
+    strategy        text,
+    claims_k        integer
 )
 RETURNS TABLE (
     reason         text,
@@ -103,11 +105,12 @@ BEGIN
         caller, proof, tenant, query, k, principals, filter, query_embedding, mode, model, depth, rrf_k, weights, per_document, collapse,
         min_score, max_distance, as_of, collapse_clusters, skip => skip, mmr => mmr, token_budget => token_budget,
         query_token_embeddings => query_token_embeddings, token_model => token_model, plain => plain, strip_questions => strip_questions,
-        expand => expand, unit => unit, k1 => k1, b => b, title_weight => title_weight, abstract_weight => abstract_weight) AS h
+        expand => expand, unit => unit, k1 => k1, b => b, title_weight => title_weight, abstract_weight => abstract_weight,
+        strategy => strategy, claims_k => claims_k) AS h
     WHERE h.document_id = v_document AND (v_chunk_id IS NULL OR h.chunk_id = v_chunk_id)
     ORDER BY h.rank LIMIT 1;
     s := sift._search_settings(caller, proof, v_tenant_id, tenant, query, principals, filter, query_embedding, mode, model, depth, v_as_of,
-                               plain, strip_questions, expand, v_unit, v_chooses, rrf_k, weights, k1, b, title_weight, abstract_weight);
+                               plain, strip_questions, expand, v_unit, strategy, v_chooses, rrf_k, weights, k1, b, title_weight, abstract_weight);
     IF v_document IS NULL THEN
         reason := 'absent';
         chunk_id := NULL;
@@ -139,20 +142,24 @@ BEGIN
         RETURN;
     END IF;
 
-    SELECT bool_or(c.passes_filter) AS filter, bool_or(c.passes) AS conditions,
-           coalesce(bool_or(c.passes AND CASE WHEN v_whole THEN c.tokens > 0 ELSE c.ranked END), false) AS ranked,
-           array_agg(c.chunk_id ORDER BY c.ordinal) FILTER (WHERE c.passes AND c.ranked) AS passing,
+    SELECT bool_or(c.passes_filter) AS filter, bool_or(c.passes) AS conditions, bool_or(c.passes AND t.suits) AS strategy,
+           coalesce(bool_or(c.passes AND t.suits AND CASE WHEN v_whole THEN c.tokens > 0 ELSE c.ranked END), false) AS ranked,
+           array_agg(c.chunk_id ORDER BY c.ordinal) FILTER (WHERE c.passes AND t.suits AND c.ranked) AS passing,
            array_agg(c.ordinal) AS ordinals, count(*) AS chunks
     INTO v_seen
-    FROM sift._chunks_seen(v_tenant_id, s.lists, v_document, v_chunk_id, s.filter_predicate, s.predicate, s.bound, v_as_of) AS c;
+    FROM sift._chunks_seen(v_tenant_id, s.lists, v_document, v_chunk_id, s.filter_predicate, s.conditions, s.bound, v_as_of) AS c
+    CROSS JOIN LATERAL (SELECT strategy NOT IN ('claims', 'chunks') OR (strategy = 'claims') = (c.kind = 'claim') AS suits) AS t;
     reason := CASE
         WHEN v_seen.chunks > 0 AND NOT v_seen.filter THEN 'filtered'
         WHEN v_seen.chunks > 0 AND NOT v_seen.conditions THEN 'conditions'
+        WHEN v_seen.chunks > 0 AND NOT v_seen.strategy THEN 'strategy'
         WHEN NOT v_seen.ranked THEN 'unranked' END;
     IF reason IS NOT NULL THEN
         sentence := CASE reason
             WHEN 'filtered' THEN format('The %s does not pass the filter.', v_what)
             WHEN 'conditions' THEN format('The %s does not meet a condition of the query: a phrase, a word with + or one with -.', v_what)
+            WHEN 'strategy' THEN CASE strategy WHEN 'claims' THEN format('The strategy is claims, and the %s is none and has none.', v_what)
+                                 ELSE format('The strategy is chunks, and the %s is a claim or has claims alone.', v_what) END
             ELSE CASE WHEN v_what = 'chunk' THEN 'Chunks of its kind or length are not ranked.'
                       ELSE 'The document has no chunk that is ranked: its text is empty, too short, or only titles, headings and references.' END END;
         RETURN NEXT;
@@ -162,7 +169,7 @@ BEGIN
     -- As deep as the search begins, then as deep as it can go.
     v_deepest := s.reaches[cardinality(s.reaches)];
     v_depths := ARRAY[CASE
-        WHEN depth IS NOT NULL OR v_chooses OR s.terms <> '{}' AND s.vector IS NOT NULL
+        WHEN depth IS NOT NULL OR v_chooses OR s.limited OR s.terms <> '{}' AND s.vector IS NOT NULL
             THEN (SELECT min(r.reach) FROM unnest(s.reaches) AS r (reach) WHERE r.reach >= v_rows)
         WHEN v_collapse AND NOT v_whole OR v_clusters OR coalesce(v_cap, 2147483647) < v_rows THEN least(2 * v_rows + 10, v_max_depth)
         ELSE greatest(v_rows, 1) END, v_deepest];
@@ -172,7 +179,8 @@ BEGIN
         FROM (SELECT g.*, max(CASE WHEN g.of_document = v_cap THEN g.chunk_id END) OVER (PARTITION BY g.document_id) AS last_of_document
               FROM sift._fused_rows(v_tenant_id, v_unit, s.terms, s.vector, s.model_id, s.lists, s.predicate, s.bound, v_depths[i], s.k1, s.b,
                                     s.title_weight, s.abstract_weight, s.statistics, v_as_of, s.reaches, s.weights, s.rrf_k,
-                                    min_score, max_distance, v_collapse, v_clusters, v_cap) AS g) AS f
+                                    min_score, max_distance, v_collapse, v_clusters, CASE WHEN NOT v_chooses THEN v_cap END,
+                                    s.limited, s.limited AND strategy = 'merged', claims_k) AS g) AS f
         WHERE f.document_id = v_document AND (v_chunk_id IS NULL OR f.chunk_id = v_chunk_id)
         ORDER BY f.place
         LIMIT 1;
@@ -184,14 +192,16 @@ BEGIN
         reason := CASE
             WHEN v_row.copy_of IS NOT NULL THEN 'collapsed'
             WHEN v_row.led_by IS NOT NULL THEN 'near_duplicate'
+            WHEN v_row.covered_by IS NOT NULL THEN 'covered'
+            WHEN v_row.surplus THEN 'surplus_claim'
             WHEN v_row.rank IS NULL THEN 'capped'
             WHEN v_chooses THEN 'not_chosen'
             WHEN v_row.rank > v_rows THEN 'beyond_k'
             WHEN v_row.rank <= coalesce(skip, 0) THEN 'earlier_page'
             ELSE 'missed_by_index' END;
-        other_chunk_id := CASE reason WHEN 'collapsed' THEN v_row.copy_of WHEN 'capped' THEN v_row.last_of_document END;
+        other_chunk_id := CASE reason WHEN 'collapsed' THEN v_row.copy_of WHEN 'covered' THEN v_row.covered_by WHEN 'capped' THEN v_row.last_of_document END;
         other_key := CASE
-            WHEN reason = 'capped' THEN document_key
+            WHEN reason IN ('capped', 'covered') THEN document_key
             WHEN reason IN ('collapsed', 'near_duplicate') THEN (
                 SELECT CASE WHEN v_as_of IS NULL
                             THEN (SELECT d.key FROM sift.documents AS d WHERE d.tenant_id = v_tenant_id AND d.document_id = o.document_id)
@@ -202,6 +212,8 @@ BEGIN
             WHEN 'collapsed' THEN format('Its best passage, chunk %s, would come at place %s, but has the same text as chunk %s of %s, which stands for it.',
                                          chunk_id, rank, other_chunk_id, to_json(other_key))
             WHEN 'near_duplicate' THEN format('It would come at place %s, but is a near-duplicate of %s, which stands for it.', rank, to_json(other_key))
+            WHEN 'covered' THEN format('It would come at place %s, but claim %s, which it supports, stands for it.', rank, other_chunk_id)
+            WHEN 'surplus_claim' THEN format('It would come at place %s, but is a claim, and claims_k lets %s of them be hits.', rank, claims_k)
             WHEN 'capped' THEN format('It would come at place %s, but its document has already given %s, as many as per_document allows; the last is chunk %s.',
                                       rank, v_cap, other_chunk_id)
             WHEN 'not_chosen' THEN format('It comes at rank %s of the fused ranking; of these, %s chose others.', rank,
@@ -273,7 +285,7 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION sift._why_not(oid, bytea, text, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, bigint) IS
+COMMENT ON FUNCTION sift._why_not(oid, bytea, text, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, bigint, text, integer) IS
     'The body of sift.why_not, for a caller who proves its role.';
-REVOKE ALL ON FUNCTION sift._why_not(oid, bytea, text, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift._why_not(oid, bytea, text, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, bigint) TO sift_owner, sift_writer, sift_app, sift_reader;
+REVOKE ALL ON FUNCTION sift._why_not(oid, bytea, text, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, bigint, text, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift._why_not(oid, bytea, text, text, text, integer, text[], jsonb, real[], text, text, integer, double precision, double precision[], integer, boolean, double precision, double precision, timestamptz, boolean, integer, double precision, integer, real[], text, boolean, boolean, boolean, text, double precision, double precision, double precision, double precision, bigint, text, integer) TO sift_owner, sift_writer, sift_app, sift_reader;
