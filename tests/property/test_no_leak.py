@@ -130,7 +130,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
     conn.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
     conn.execute("SELECT sift.register_model('leak', 3)")
     conn.execute(
-        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}]', model => 'leak')"""
+        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}, {"key": "bare", "chunks": [{"body": "fox", "kind": "section_header"}]}]', model => 'leak')"""
     )
     conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]
