@@ -12,7 +12,7 @@ BEGIN
     IF NOT shouted AND substr(v_bare, CASE WHEN first THEN 2 ELSE 1 END) <> substr(v_lower, CASE WHEN first THEN 2 ELSE 1 END) THEN
         RETURN '';
     END IF;
-    v_base := regexp_replace(v_lower, E'(?:n[\'\u2019]t|[\'\u2019](?:s|re|d|ll|ve))$', '');
+    v_base := regexp_replace(v_lower, E'(?:n[\u0027\u2019]t|[\u0027\u2019](?:s|re|d|ll|ve))$', '');
     RETURN CASE WHEN substr(v_lower, length(v_base) + 1, 1) <> 'n' THEN v_base
                 WHEN v_base = 'ca' THEN 'can' WHEN v_base = 'wo' THEN 'will' WHEN v_base = 'sha' THEN 'shall' ELSE v_base END;
 END
