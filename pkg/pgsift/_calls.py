@@ -36,6 +36,7 @@ from pgsift.models import (
     DocumentText,
     DocumentVersion,
     Evidence,
+    ExplainedPart,
     Facet,
     Finding,
     FoldResult,
@@ -55,6 +56,7 @@ from pgsift.models import (
     PurgeResult,
     PutResult,
     QueryTerm,
+    Reason,
     Record,
     Related,
     Stats,
@@ -1498,6 +1500,93 @@ def related(
         model=("text", name(model, "model")),
         per_document=("integer", integer(per_document, "per_document")),
         terms=("integer", integer(terms, "terms")),
+    )
+
+
+def _pair(value: Sequence[float] | None, what: str) -> list[float] | None:
+    try:
+        return None if value is None else [float(item) for item in value]
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{what} must be two numbers, lexical and dense, not {value!r}",
+            hint=f"For example {what}=(1, 0.5).",
+        ) from None
+
+
+def _unless_none(make: Callable[[Any], Any]) -> Callable[[Any, str], Any]:
+    return lambda value, _: None if value is None else make(value)
+
+
+_FLAG = ("boolean", _unless_none(bool))
+
+# The arguments of a search that explanations take too: type in the database, and what makes it of the caller's.
+_RANKING: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
+    "k": ("integer", integer),
+    "principals": ("text[]", names),
+    "filter": ("jsonb", lambda value, _: filter_json(value)),
+    "query_embedding": ("real[]", _unless_none(as_floats)),
+    "mode": ("text", name),
+    "model": ("text", name),
+    "depth": ("integer", integer),
+    "rrf_k": ("double precision", number),
+    "weights": ("double precision[]", _pair),
+    "per_document": ("integer", integer),
+    "collapse": _FLAG,
+    "min_score": ("double precision", number),
+    "max_distance": ("double precision", number),
+    "as_of": ("timestamptz", moment),
+    "collapse_clusters": _FLAG,
+    "skip": ("integer", integer),
+    "mmr": ("double precision", number),
+    "token_budget": ("integer", integer),
+    "query_token_embeddings": ("real[]", _unless_none(as_matrix)),
+    "token_model": ("text", name),
+    "plain": _FLAG,
+    "strip_questions": _FLAG,
+    "expand": _FLAG,
+    "unit": ("text", name),
+    "k1": ("double precision", number),
+    "b": ("double precision", number),
+    "title_weight": ("double precision", number),
+    "abstract_weight": ("double precision", number),
+    "strategy": ("text", name),
+    "claims_k": ("integer", integer),
+}
+
+
+def _ranking(settings: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
+    return {what: (_RANKING[what][0], _RANKING[what][1](value, what)) for what, value in settings.items()}
+
+
+def explain(
+    tenant: str, query: str | None, chunk: int | None, key: str | None, settings: Mapping[str, Any]
+) -> Call[ExplainedPart]:
+    """Why a chunk has its score."""
+    return _call(
+        "explain",
+        ExplainedPart,
+        ExplainedPart,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query, "query")),
+        chunk=("bigint", integer(chunk, "chunk")),
+        key=("text", name(key, "key")),
+        **_ranking(settings),
+    )
+
+
+def why_not(
+    tenant: str, query: str | None, key: str | None, chunk: int | None, settings: Mapping[str, Any]
+) -> Call[Reason]:
+    """Why something is not among the hits."""
+    return _call(
+        "why_not",
+        Reason,
+        Reason,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query, "query")),
+        key=("text", name(key, "key")),
+        chunk=("bigint", integer(chunk, "chunk")),
+        **_ranking(settings),
     )
 
 

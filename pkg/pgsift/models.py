@@ -175,6 +175,68 @@ class Related(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainedPart(Record):
+    """One row of an explanation. ``part`` is ``term`` (``value`` is its contribution to the lexical score),
+    ``leg`` (``value`` is the lexical score or the distance, ``rank`` where the chunk stands), ``fusion``
+    (``value`` is ``weight / (constant + rank)``, 0 for a leg that does not count), ``score`` (``None`` where it
+    is in no result) or ``setting``. ``df`` and ``idf`` are ``None`` for readers who may not know them."""
+
+    place: int
+    part: str
+    name: str
+    chunk_id: int
+    tf: float | None
+    df: int | None
+    doc_length: int | None
+    idf: float | None
+    rank: int | None
+    weight: float | None
+    constant: float | None
+    value: float | None
+    detail: str | None
+
+
+class Explanation(tuple[ExplainedPart, ...]):
+    """The parts of the score of a chunk, in order; empty where there is no such chunk that may be seen."""
+
+    __slots__ = ()
+
+    def of(self, part: str) -> list[ExplainedPart]:
+        """The rows of one kind: ``term``, ``leg``, ``fusion``, ``score`` or ``setting``."""
+        return [row for row in self if row.part == part]
+
+    @property
+    def chunk_id(self) -> int | None:
+        """The chunk that is explained."""
+        return self[0].chunk_id if self else None
+
+    @property
+    def score(self) -> float | None:
+        """The score that a search gives the chunk; ``None`` where it is in no result."""
+        return next((row.value for row in self if row.part == "score"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason(Record):
+    """Why a document or a chunk is not among the hits: ``reason`` in a word (``found`` where it is among
+    them), ``sentence`` for people. ``rank`` is its rank, or, of one that was collapsed or capped, the place where
+    it would have come; ``other_key`` and ``other_chunk_id`` name what stands for it. Unknown is ``None``."""
+
+    reason: str
+    sentence: str
+    document_key: str | None
+    chunk_id: int | None
+    rank: int | None
+    score: float | None
+    lexical_rank: int | None
+    lexical_score: float | None
+    dense_rank: int | None
+    distance: float | None
+    other_key: str | None
+    other_chunk_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class MatchCount(Record):
     """How many chunks, and documents, a query matches."""
 

@@ -60,6 +60,7 @@ from pgsift.models import (
     DocumentVersion,
     DuplicatesReport,
     Evidence,
+    Explanation,
     Facet,
     Finding,
     FoldResult,
@@ -81,6 +82,7 @@ from pgsift.models import (
     PurgeResult,
     PutResult,
     QueryTerm,
+    Reason,
     RebuildReport,
     Related,
     RepairResult,
@@ -1402,6 +1404,169 @@ class AsyncStore:
             token_embedder=token_embedder,
         )
         return await replay.run(entries[::-1], progress)
+
+    async def explain(
+        self,
+        tenant: str,
+        query: str | None = None,
+        chunk: int | None = None,
+        *,
+        key: str | None = None,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        query_embedding: Any = None,
+        mode: str = "hybrid",
+        model: str | None = None,
+        embedder: Embedder | None = None,
+        depth: int | None = None,
+        rrf_k: float | None = None,
+        weights: Sequence[float] | None = None,
+        min_score: float | None = None,
+        max_distance: float | None = None,
+        as_of: datetime.datetime | str | None = None,
+        plain: bool = False,
+        strip_questions: bool | None = None,
+        expand: bool | None = None,
+        unit: str = "chunk",
+        k1: float | None = None,
+        b: float | None = None,
+        title_weight: float | None = None,
+        abstract_weight: float | None = None,
+        strategy: Strategy = "merged",
+    ) -> Explanation:
+        """Why a chunk, named by its number, or the best chunk of a document, named by its ``key``, has the score
+        that :meth:`search` gives it with the same arguments: what every term contributes, its rank in each
+        leg, the arithmetic of fusion. Empty for what is not there or not visible. See docs/explaining.md."""
+        settings: dict[str, Any] = {
+            "principals": principals,
+            "filter": filter,
+            "mode": mode,
+            "depth": depth,
+            "rrf_k": rrf_k,
+            "weights": weights,
+            "min_score": min_score,
+            "max_distance": max_distance,
+            "as_of": as_of,
+            "plain": plain,
+            "strip_questions": strip_questions,
+            "expand": expand,
+            "unit": unit,
+            "k1": k1,
+            "b": b,
+            "title_weight": title_weight,
+            "abstract_weight": abstract_weight,
+            "strategy": strategy,
+        }
+        settings["query_embedding"], settings["model"] = await self._query_vector(
+            query, query_embedding, mode, model, embedder, plain
+        )
+        return Explanation(await self._all(_calls.explain(tenant, query, chunk, key, settings)))
+
+    async def why_not(
+        self,
+        tenant: str,
+        query: str | None = None,
+        key: str | None = None,
+        *,
+        chunk: int | None = None,
+        k: int = 10,
+        principals: Iterable[str] | None = None,
+        filter: Mapping[str, Any] | str | None = None,
+        query_embedding: Any = None,
+        mode: str = "hybrid",
+        model: str | None = None,
+        embedder: Embedder | None = None,
+        depth: int | None = None,
+        rrf_k: float | None = None,
+        weights: Sequence[float] | None = None,
+        per_document: int | None = 3,
+        collapse: bool = True,
+        min_score: float | None = None,
+        max_distance: float | None = None,
+        as_of: datetime.datetime | str | None = None,
+        collapse_clusters: bool = False,
+        skip: int = 0,
+        mmr: float | None = None,
+        token_budget: int | None = None,
+        token_embedder: TokenEmbedder | None = None,
+        query_token_embeddings: Any = None,
+        token_model: str | None = None,
+        plain: bool = False,
+        strip_questions: bool | None = None,
+        expand: bool | None = None,
+        unit: str = "chunk",
+        k1: float | None = None,
+        b: float | None = None,
+        title_weight: float | None = None,
+        abstract_weight: float | None = None,
+        strategy: Strategy = "merged",
+        claims_k: int | None = 3,
+    ) -> Reason:
+        """The first reason why a document, named by its key, or one chunk is not among the hits of :meth:`search`
+        with the same arguments (without ``rerank``); that it is there, where it is. What is not there and what may
+        not be seen are ``absent`` alike. See docs/explaining.md."""
+        asked = parse_query(_calls.text(query, "query") or "", plain=plain).plain
+        if token_embedder is not None and query_token_embeddings is None and is_embeddable(asked):
+            query_token_embeddings = await run_in_thread(token_embedder.embed_query_tokens, asked)
+            token_model = token_model or token_embedder.name
+        settings: dict[str, Any] = {
+            "k": k,
+            "principals": principals,
+            "filter": filter,
+            "mode": mode,
+            "depth": depth,
+            "rrf_k": rrf_k,
+            "weights": weights,
+            "per_document": per_document,
+            "collapse": collapse,
+            "min_score": min_score,
+            "max_distance": max_distance,
+            "as_of": as_of,
+            "collapse_clusters": collapse_clusters,
+            "skip": skip,
+            "mmr": mmr,
+            "token_budget": token_budget,
+            "query_token_embeddings": query_token_embeddings,
+            "token_model": token_model,
+            "plain": plain,
+            "strip_questions": strip_questions,
+            "expand": expand,
+            "unit": unit,
+            "k1": k1,
+            "b": b,
+            "title_weight": title_weight,
+            "abstract_weight": abstract_weight,
+            "strategy": strategy,
+            "claims_k": claims_k,
+        }
+        settings["query_embedding"], settings["model"] = await self._query_vector(
+            query, query_embedding, mode, model, embedder, plain
+        )
+        (reason,) = await self._all(_calls.why_not(tenant, query, key, chunk, settings))
+        return reason
+
+    async def _query_vector(
+        self,
+        query: str | None,
+        query_embedding: Any,
+        mode: str,
+        model: str | None,
+        embedder: Embedder | None,
+        plain: bool,
+    ) -> tuple[Any, str | None]:
+        """The vector that :meth:`search` searches for, and its model."""
+        chosen = embedder or self.embedder
+        asked = parse_query(_calls.text(query, "query") or "", plain=plain).plain
+        unread = mode == "hybrid" and bool(asked) and not reads(chosen, asked)
+        if (
+            query_embedding is None
+            and chosen is not None
+            and mode != "lexical"
+            and is_embeddable(asked)
+            and not unread
+        ):
+            return await run_in_thread(chosen.embed_query, asked), model or chosen.name
+        return query_embedding, model
 
     async def related(
         self,
