@@ -22,6 +22,7 @@ from pgsift_cli import (
     groups,
     history,
     ingest,
+    log,
     manifest,
     models,
     query_terms,
@@ -72,6 +73,7 @@ for module in (
 doctor.register(app)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(manifest.app, name="manifest")
+app.add_typer(log.app, name="log")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(acl.app, name="acl")
 app.add_typer(groups.app, name="groups")

@@ -230,6 +230,13 @@ def search(
             help="Characters of the passage that is shown of each hit: the one with most words of the query.",
         ),
     ] = 300,
+    log: Annotated[
+        bool,
+        typer.Option(
+            "--log",
+            help="Record the query, its settings and what came back; see pgsift log. For logins that may write.",
+        ),
+    ] = False,
     full: Annotated[
         bool, typer.Option("--full", help="Print whole chunks instead of passages.")
     ] = False,
@@ -255,6 +262,7 @@ def search(
       pgsift search "pump recall" --sources
       pgsift search "pump recall" -k 20 --mmr 0.7 --token-budget 3000
       pgsift search "pump recall" --per-document none
+      pgsift search "pump recall" --log
       pgsift search "pump recall" --rerank onnx:models/cross-encoder --rerank-depth 30
     """
     from pgsift.embed import reads
@@ -301,6 +309,7 @@ def search(
             expand=expand,
             report_terms=True,
             snippet_width=snippet_width,
+            log=log,
         )
         if remember and model is not None and (mode is Mode.dense or reads(model, query)):
             store.cache_query_embedding(session.tenant, query, embedder=model, plain=plain)
@@ -320,6 +329,8 @@ def search(
                 )
     if not result:
         session.out.remark("no hits")
+    if result.query_id is not None:
+        session.out.remark(f"recorded: {result.query_id}")
 
 
 def notes(warnings: Sequence[str]) -> list[str]:
