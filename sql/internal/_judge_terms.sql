@@ -80,7 +80,7 @@ BEGIN
                 SELECT s.kept, s.stripped INTO v_split FROM sift._strip_question(v_text) AS s;
                 v_text := v_split.kept;
                 IF v_split.stripped <> '{}' THEN
-                    v_terms := v_terms || v_split.stripped;
+                    v_terms := v_terms || ARRAY(SELECT btrim(u.word, '.,;:!?()[]"') FROM unnest(v_split.stripped) WITH ORDINALITY AS u (word, place) ORDER BY u.place);
                     v_reasons := v_reasons || array_fill('question word'::text, ARRAY[cardinality(v_split.stripped)]);
                     v_origins := v_origins || array_fill(NULL::text, ARRAY[cardinality(v_split.stripped)]);
                     v_kept := v_kept || array_fill(false, ARRAY[cardinality(v_split.stripped)]);

@@ -191,8 +191,8 @@ def test_conditions_are_exact(
             )
 
         search = (
-            "SELECT s.key, s.lexical_score, s.distance FROM sift.search('t', %s, 100, '{public}', collapse => false,"
-            " query_embedding => %s, mode => %s, plain => %s) AS s ORDER BY s.{} NULLS LAST, s.key"
+            "SELECT s.key, s.lexical_score, s.distance FROM sift.search('t', %s, 100, '{{public}}', collapse => false,"
+            " query_embedding => %s::real[], mode => %s, plain => %s) AS s ORDER BY s.{} NULLS LAST, s.key"
         )
         if dense:
             order = search.format("dense_rank")
