@@ -18,6 +18,7 @@ from pgsift_cli import (
     embed_queries,
     evaluate,
     evidence,
+    explain,
     explore,
     groups,
     history,
@@ -66,7 +67,7 @@ app = typer.Typer(
 )
 
 for module in (
-    ingest, sync, rebuild, search, evidence, explore, query_terms,
+    ingest, sync, rebuild, search, evidence, explain, explore, query_terms,
     delete, history, documents, stats, embed_queries, evaluate,
 ):  # fmt: skip
     module.register(app)
