@@ -1,7 +1,7 @@
 -- A JSON filter as one SQL predicate over the aliases c (sift.chunks) and d (sift.documents), for EXECUTE … USING bound first.
 --
 -- Nothing of the caller's text is in the predicate: columns come from a fixed list, and values, metadata paths included, are read
--- from the parameter as ($1 -> n). The predicate is true or false and never NULL. Both legs of a search use the same one.
+-- from the parameter as ($1 -> n). The predicate is true or false and never NULL. Both legs of a search use the same one. $2 is the tenant.
 CREATE OR REPLACE FUNCTION sift._compile_filter(filter jsonb, OUT predicate text, OUT bound jsonb)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,5 +27,5 @@ BEGIN
     bound := to_jsonb(v_node.bound);
 END
 $$;
-COMMENT ON FUNCTION sift._compile_filter(jsonb) IS 'SQL predicate of a JSON filter over c (chunks) and d (documents), and the array of values it reads as $1; NULL for no filter. PS004 names what it does not understand.';
+COMMENT ON FUNCTION sift._compile_filter(jsonb) IS 'SQL predicate of a JSON filter over c (chunks) and d (documents), and the array of values it reads as $1, with the tenant as $2; NULL for no filter. PS004 names what it does not understand.';
 REVOKE ALL ON FUNCTION sift._compile_filter(jsonb) FROM PUBLIC;

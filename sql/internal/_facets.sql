@@ -41,7 +41,7 @@ BEGIN
             HINT = 'For example field => ''observed_at'', bucket => ''month''.';
     END IF;
     SELECT q.* INTO v_query FROM sift._match_query(v_tenant_id, query, filter, plain, v_lists) AS q;
-    v_value := CASE v_field.field_type
+    v_value := CASE CASE WHEN field = 'entity' THEN 'json' ELSE v_field.field_type END
         WHEN 'texts' THEN format('nullif(array_to_string(%s, '' > ''), '''')', v_field.column_name)
         WHEN 'timestamp' THEN format(CASE WHEN bucket IS NULL THEN 'to_char(%s AT TIME ZONE ''UTC'', ''YYYY-MM-DD"T"HH24:MI:SS.US"Z"'')'
                                           ELSE 'to_char(date_trunc($4, %s AT TIME ZONE ''UTC''), ''YYYY-MM-DD'')' END, v_field.column_name)
@@ -60,7 +60,10 @@ BEGIN
         ORDER BY 3 DESC, 2 DESC, o.value COLLATE "C" NULLS LAST
         LIMIT $8
     $query$, v_value,
-        CASE WHEN v_field.field_type = 'json' THEN $lateral$
+        CASE WHEN field = 'entity' THEN $lateral$
+            LEFT JOIN LATERAL (
+                SELECT n.entity AS value FROM sift.chunk_entities AS n WHERE n.tenant_id = $2 AND n.chunk_id = m.chunk_id OFFSET 0
+            ) AS v ON true $lateral$ WHEN v_field.field_type = 'json' THEN $lateral$
             CROSS JOIN LATERAL (SELECT d.metadata #> $7 AS found OFFSET 0) AS j
             LEFT JOIN LATERAL (
                 SELECT a.element #>> '{}' AS value

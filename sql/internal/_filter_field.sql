@@ -11,7 +11,7 @@ AS $$
 DECLARE
     c_fields CONSTANT text[] := ARRAY[
         'key', 'title', 'source_uri', 'source_version', 'parser', 'chunker', 'language', 'license', 'classification', 'observed_at',
-        'valid_from', 'valid_to', 'retain_until', 'version', 'length', 'updated_at', 'kind', 'page', 'ordinal', 'section', 'doc_length'];
+        'valid_from', 'valid_to', 'retain_until', 'version', 'length', 'updated_at', 'kind', 'page', 'ordinal', 'section', 'doc_length', 'entity'];
     c_step   CONSTANT text := '(?:"(?:[^"]|"")+"|[^."]+)';
     v_name   text := CASE WHEN char_length(field) > 100 THEN left(field, 100) || '…' ELSE field END;
     v_near   text;
@@ -35,6 +35,9 @@ BEGIN
             field_type := 'integer'; column_name := 'c.' || field; may_be_null := true;
         WHEN field IN ('section') THEN
             field_type := 'texts'; column_name := 'c.section_path'; may_be_null := false;
+        WHEN field IN ('entity') THEN
+            -- Rows of sift.chunk_entities, not a column.
+            field_type := 'texts'; may_be_null := false;
         WHEN field LIKE 'metadata.%' THEN
             IF substr(field, 10) !~ ('^' || c_step || E'(?:\\.' || c_step || ')*$') THEN
                 RAISE EXCEPTION USING ERRCODE = 'PS004',

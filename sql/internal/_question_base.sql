@@ -9,7 +9,7 @@ DECLARE
     v_lower text COLLATE "C" := lower(v_bare COLLATE "C");  -- of ASCII alone
     v_base  text COLLATE "C";
 BEGIN
-    IF NOT shouted AND substr(v_bare, CASE WHEN first THEN 2 ELSE 1 END) <> substr(v_lower, CASE WHEN first THEN 2 ELSE 1 END) THEN
+    IF NOT shouted AND v_bare <> 'I' AND substr(v_bare, CASE WHEN first THEN 2 ELSE 1 END) <> substr(v_lower, CASE WHEN first THEN 2 ELSE 1 END) THEN
         RETURN '';
     END IF;
     v_base := regexp_replace(v_lower, E'(?:n[\u0027\u2019]t|[\u0027\u2019](?:s|re|d|ll|ve))$', '');

@@ -71,6 +71,10 @@ BEGIN
         coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
         coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
     SELECT f.predicate, f.bound INTO filter_predicate, bound FROM sift._compile_filter(filter) AS f;
+    IF as_of IS NOT NULL AND strpos(filter_predicate, 'sift.chunk_entities') > 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a filter on entity does not go with as_of',
+            HINT = 'Mentions of entities are kept of current texts only; leave one of the two out.';
+    END IF;
     v_query := sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
                                 coalesce(expand, v_tenant.expand), lists, as_of, filter_predicate, bound, unit = 'document');
     conditions := v_query.predicate;

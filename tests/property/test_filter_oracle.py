@@ -96,6 +96,7 @@ DOCUMENTS = st.fixed_dictionaries(
                 "ordinal": INTEGERS,
                 "section": st.lists(TEXT, max_size=3),
                 "doc_length": INTEGERS,
+                "entity": st.lists(TEXT, max_size=3),
             }
         ),
     }
@@ -226,6 +227,7 @@ def chunk_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
 @example(case=({"metadata.a": 1}, chunk_of({"a": [[1]]})))
 @example(case=({"metadata.a.0": 1}, chunk_of({"a": [1]})))
 @example(case=({"metadata.a": {"$in": [1, "1", True, 2, 3, 4, 5, 6, 7]}}, chunk_of({"a": [[1], None, {}]})))
+@example(case=({"entity": {"$nin": ["a"]}}, [{"document": {"metadata": {}}, "chunk": {"section": [], "entity": ["b", "a"]}}]))
 @example(case=({"$not": {"title": {"$gt": "a"}}}, chunk_of({})))
 def test_sql_equals_python(
     conn: psycopg.Connection, case: tuple[dict[str, Any], list[dict[str, Any]]]

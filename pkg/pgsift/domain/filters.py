@@ -11,7 +11,7 @@ Fields are columns of the document or the chunk (:data:`FIELDS`) and ``metadata.
 object are joined by AND, and a bare value means ``$eq``.
 
 Every condition is true or false, never unknown. A condition looks at the field's values: none when the field
-is missing or null, one for a plain value, each element for a list (``section``, a metadata array).
+is missing or null, one for a plain value, each element for a list (``section``, ``entity``, a metadata array).
 ``$eq $in $gt $gte $lt $lte`` are true when some value satisfies them, ``$ne`` and ``$nin`` are the exact
 complements of ``$eq`` and ``$in``, and ``$not`` is the exact complement of what it holds. Values of another
 type than the literal satisfy nothing: ``2020`` is not ``"2020"``. Numbers compare exactly, strings by code
@@ -32,7 +32,7 @@ from pgsift.domain.errors import InvalidFilter
 
 FieldType = Literal["text", "texts", "integer", "timestamp", "json"]
 
-#: Fields of a document and of a chunk, with the type of their values. ``section`` is a list.
+#: Fields of a document and of a chunk, with the type of their values. ``section`` and ``entity`` are lists.
 DOCUMENT_FIELDS: Final[Mapping[str, FieldType]] = {
     "key": "text",
     "title": "text",
@@ -57,6 +57,7 @@ CHUNK_FIELDS: Final[Mapping[str, FieldType]] = {
     "ordinal": "integer",
     "section": "texts",
     "doc_length": "integer",
+    "entity": "texts",
 }
 FIELDS: Final[Mapping[str, FieldType]] = {**DOCUMENT_FIELDS, **CHUNK_FIELDS}
 

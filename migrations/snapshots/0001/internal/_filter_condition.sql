@@ -30,6 +30,9 @@ DECLARE
     v_numbers_sql text;
     v_value   text;   -- SQL of the metadata value
     v_test    text;   -- SQL of one comparison, %1$s stands for the value
+    -- Looked up chunk by chunk; OFFSET 0 keeps the planner from making a join of it, whose plan would hang on statistics. $2 is the tenant,
+    -- as it is in every leg.
+    c_mention CONSTANT text := 'EXISTS (SELECT FROM sift.chunk_entities AS n WHERE n.tenant_id = $2 AND n.chunk_id = c.chunk_id%s OFFSET 0)';
 BEGIN
     v_field := sift._filter_field(field);
     bound := '{}'::jsonb[];
@@ -85,6 +88,8 @@ BEGIN
                                                FROM generate_series(0, cardinality(v_field.metadata_path) - 1) AS s (step)));
             bound := ARRAY[to_jsonb(v_field.metadata_path)];
             predicate := format('coalesce(jsonb_typeof(%s) <> ''null'', false)', v_value);
+        ELSIF field = 'entity' THEN
+            predicate := format(c_mention, '');
         ELSIF v_field.field_type = 'texts' THEN
             predicate := format('cardinality(%s) > 0', v_field.column_name);
         ELSE
@@ -114,6 +119,11 @@ BEGIN
         END IF;
         IF predicate IS NOT NULL THEN
             NULL;
+        ELSIF field = 'entity' THEN
+            predicate := format(c_mention, CASE
+                WHEN v_compare IS NOT NULL THEN format(' AND n.entity COLLATE pg_catalog."C" %s ($1 ->> %s)', v_compare, first)
+                WHEN cardinality(v_strings) = 1 THEN format(' AND n.entity = ($1 ->> %s)', first)
+                ELSE format(' AND n.entity = ANY (%s)', v_strings_sql) END);
         ELSIF v_field.field_type = 'texts' THEN
             predicate := CASE WHEN v_compare IS NULL THEN format('%s && %s', v_field.column_name, v_strings_sql)
                 ELSE format('EXISTS (SELECT FROM unnest(%s) AS e (value) WHERE e.value COLLATE pg_catalog."C" %s ($1 ->> %s))',

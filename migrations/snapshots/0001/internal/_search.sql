@@ -294,6 +294,10 @@ BEGIN
             MESSAGE = format('the tenant %s keeps no history, so its past cannot be searched', to_json(tenant)),
             HINT = 'sift.set_tenant(tenant, ''{"keep_history": true}'') keeps it from now on.';
     END IF;
+    IF v_as_of IS NOT NULL AND strpos(v_predicate, 'sift.chunk_entities') > 0 THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a filter on entity does not go with as_of',
+            HINT = 'Mentions of entities are kept of current texts only; leave one of the two out.';
+    END IF;
     IF v_as_of < v_tenant.history_since THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('the tenant %s has a complete history since %s only, so what it was before cannot be searched', to_json(tenant),
