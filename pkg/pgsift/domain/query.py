@@ -173,7 +173,7 @@ def _base(word: str, first: bool, shouted: bool) -> str:
     """
     bare = _TRIM.sub("", word)
     lower = _lower(bare)
-    if not shouted and bare[int(first) :] != lower[int(first) :]:
+    if not shouted and bare != "I" and bare[int(first) :] != lower[int(first) :]:
         return ""
     base = _CONTRACTION.sub("", lower)
     return _BASES.get(base, base) if lower[len(base) : len(base) + 1] == "n" else base
