@@ -233,6 +233,8 @@ def test_prefixes_are_the_terms_written_out(conn: psycopg.Connection, name: str,
         ).fetchone()
         assert terms == (expected,)
         assert {key for key, _ in found} == {str(n) for n, text in enumerate(bodies) if set(analyzer.tokenize(text)) & set(expected)}
+        if prefix[0].isdigit():  # + is no operator before a number
+            return
         required = conn.execute("SELECT s.key FROM sift.lexical_search('t', %s, 100, '{public}') AS s", ("+" + prefix + "*",)).fetchall()
         assert {key for (key,) in required} == {key for key, _ in found}
 
