@@ -10,12 +10,14 @@ import typer
 
 from pgsift_cli import (
     acl,
+    claims,
     dead_letters,
     delete,
     doctor,
     documents,
     duplicates,
     embed_queries,
+    entities,
     evaluate,
     evidence,
     explain,
@@ -79,6 +81,8 @@ app.add_typer(tenants.app, name="tenants")
 app.add_typer(acl.app, name="acl")
 app.add_typer(groups.app, name="groups")
 app.add_typer(vocabulary.app, name="vocabulary")
+app.add_typer(claims.app, name="claims")
+app.add_typer(entities.app, name="entities")
 app.add_typer(models.app, name="models")
 app.add_typer(duplicates.app, name="duplicates")
 app.add_typer(db_commands.app, name="db")

@@ -337,6 +337,11 @@ def _why(hit: Hit) -> str:
         parts.append(f"reranked {hit.rerank_score:.3f} (was {hit.former_rank})")
     elif hit.former_rank not in (None, hit.rank):
         parts.append(f"was {hit.former_rank}")
+    if hit.claim is not None:
+        parts.append(
+            f"claim, {hit.claim['source_level']}, by chunks "
+            + ", ".join(str(source["ordinal"]) for source in hit.claim["sources"])
+        )
     if hit.section:
         parts.append(safe(hit.section))
     if hit.page is not None:

@@ -33,6 +33,15 @@ class Unit(StrEnum):
     document = "document"
 
 
+class Strategy(StrEnum):
+    """What becomes of claims."""
+
+    merged = "merged"
+    chunks = "chunks"
+    claims = "claims"
+    mixed = "mixed"
+
+
 class Mode(StrEnum):
     """Which rankings take part."""
 
@@ -237,6 +246,17 @@ def search(
             help="Record the query, its settings and what came back; see pgsift log. For logins that may write.",
         ),
     ] = False,
+    strategy: Annotated[
+        Strategy,
+        typer.Option(
+            "--strategy",
+            help="What becomes of claims: merged, they stand for the passages that bear them out; mixed, both "
+            "side by side; chunks, none; claims, nothing else.",
+        ),
+    ] = Strategy.merged,
+    claims_k: Annotated[
+        int, typer.Option("--claims-k", metavar="N", min=0, help="How many hits may be claims.")
+    ] = 3,
     full: Annotated[
         bool, typer.Option("--full", help="Print whole chunks instead of passages.")
     ] = False,
@@ -263,6 +283,7 @@ def search(
       pgsift search "pump recall" -k 20 --mmr 0.7 --token-budget 3000
       pgsift search "pump recall" --per-document none
       pgsift search "pump recall" --log
+      pgsift search "pump recall" --strategy claims
       pgsift search "pump recall" --rerank onnx:models/cross-encoder --rerank-depth 30
     """
     from pgsift.embed import reads
@@ -309,6 +330,8 @@ def search(
             expand=expand,
             report_terms=True,
             snippet_width=snippet_width,
+            strategy=strategy.value,
+            claims_k=claims_k,
             log=log,
         )
         if remember and model is not None and (mode is Mode.dense or reads(model, query)):

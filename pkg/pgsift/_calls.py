@@ -26,6 +26,7 @@ from pgsift.models import (
     AuditFinding,
     ChunkText,
     Citation,
+    Claim,
     ClusterMember,
     DeadLetter,
     DeleteResult,
@@ -35,6 +36,7 @@ from pgsift.models import (
     DocumentState,
     DocumentText,
     DocumentVersion,
+    EntityChunk,
     Evidence,
     ExplainedPart,
     Facet,
@@ -54,6 +56,7 @@ from pgsift.models import (
     PackResult,
     PrincipalReplaced,
     PurgeResult,
+    PutClaim,
     PutResult,
     QueryTerm,
     Reason,
@@ -1235,6 +1238,82 @@ def set_acronyms(
         vocabulary=("jsonb", json_text(dict(vocabulary))),
         replace=("boolean", bool(replace)),
     )
+
+
+# Claims and entities
+
+
+def put_claims(tenant: str, key: str, claims: Iterable[Mapping[str, Any]]) -> Call[PutClaim]:
+    """Adds claims to a stored document."""
+    return _call(
+        "put_claims",
+        PutClaim,
+        PutClaim,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        claims=("jsonb", json_text(_objects(claims, "claims"))),
+    )
+
+
+def list_claims(tenant: str, key: str, principals: Iterable[str] | None) -> Call[Claim]:
+    """The claims of a document."""
+    return _call(
+        "list_claims",
+        Claim,
+        Claim,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
+def put_entities(tenant: str, key: str, mentions: Iterable[Mapping[str, Any]]) -> Call[int]:
+    """Adds mentions of entities to chunks of a stored document."""
+    return _call(
+        "put_entities",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        mentions=("jsonb", json_text(_objects(mentions, "mentions"))),
+    )
+
+
+def remove_entities(tenant: str, key: str, mentions: Iterable[Mapping[str, Any]] | None) -> Call[int]:
+    """Takes mentions of entities away."""
+    return _call(
+        "remove_entities",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        key=("text", name(key, "key")),
+        mentions=("jsonb", None if mentions is None else json_text(_objects(mentions, "mentions"))),
+    )
+
+
+def chunks_by_entity(
+    tenant: str, entity: str, principals: Iterable[str] | None, k: int | None
+) -> Call[EntityChunk]:
+    """Visible chunks that mention an entity."""
+    return _call(
+        "chunks_by_entity",
+        EntityChunk,
+        EntityChunk,
+        tenant=("text", name(tenant, "tenant")),
+        entity=("text", text(entity, "entity")),
+        principals=("text[]", names(principals, "principals")),
+        k=("integer", integer(k, "k")),
+    )
+
+
+def _objects(values: Iterable[Mapping[str, Any]], what: str) -> list[dict[str, Any]]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{what} must be a list of objects, not {type(values).__name__}")
+    objects = list(values)
+    for value in objects:
+        if not isinstance(value, Mapping):
+            raise InvalidArgument(f"{what} must be a list of objects, but holds {type(value).__name__}")
+    return [dict(value) for value in objects]
 
 
 def list_acronyms(tenant: str) -> Call[Acronym]:

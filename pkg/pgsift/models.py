@@ -410,6 +410,50 @@ class DocumentText(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Claim(Record):
+    """A claim of a document: ``sources`` are the chunks that support it, each with its ``chunk_id``, ``ordinal``,
+    ``kind``, ``section``, ``page``, ``char_start``, ``char_end`` and ``body``; ``source_level`` is ``abstract``,
+    ``fulltext`` or ``mixed``. A claim that was stored without sources has ``None`` there."""
+
+    chunk_id: int
+    ordinal: int
+    body: str
+    source_level: str | None
+    evidence_span: str | None
+    effect: Mapping[str, Any] | None
+    sources: Sequence[Mapping[str, Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutClaim(Record):
+    """What became of the ``claim_ordinal``-th claim of a call, counted from 1: ``created`` or ``unchanged``."""
+
+    claim_ordinal: int
+    status: str
+    chunk_id: int
+    source_level: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntityChunk(Record):
+    """A chunk that mentions an entity."""
+
+    chunk_id: int
+    document_id: int
+    key: str
+    title: str | None
+    ordinal: int
+    kind: str
+    section_path: Sequence[str]
+    page: int | None
+    char_start: int
+    char_end: int
+    document_version: int
+    body: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence(Record):
     """A passage of a document that answers a query: ``text`` stands at ``char_start`` to ``char_end`` of the
     document's text. ``page``, ``section`` and ``chunk_id`` are those of the first word found; ``highlights``

@@ -48,6 +48,7 @@ from pgsift.models import (
     Acronym,
     AuditFinding,
     Citation,
+    Claim,
     ClusterMember,
     DeadLetter,
     DeleteResult,
@@ -60,6 +61,7 @@ from pgsift.models import (
     DocumentText,
     DocumentVersion,
     DuplicatesReport,
+    EntityChunk,
     Evidence,
     Explanation,
     Facet,
@@ -81,6 +83,7 @@ from pgsift.models import (
     PrincipalReplaced,
     Progress,
     PurgeResult,
+    PutClaim,
     PutResult,
     QueryTerm,
     Reason,
@@ -1753,6 +1756,43 @@ class Store:
         beginning of the text. None at all where the document is not there or the principals may not see
         it."""
         return self._all(_calls.evidence(tenant, key, query, windows, width, principals, as_of))
+
+    def put_claims(
+        self, tenant: str, key: str, claims: Iterable[Mapping[str, Any]]
+    ) -> list[PutClaim]:
+        """Add claims to a stored document, checked like those that come with one (docs/claims.md).
+
+        Each is a mapping with ``body`` and ``supports``, the chunks of the document that bear it out, counted
+        from 0, and perhaps ``evidence_span``, ``effect``, ``section``, ``page`` and ``entities``. All are
+        stored or none; one that is there already is left alone. Raises
+        :class:`~pgsift.errors.InvalidDocument` naming the claim and what its sources do not say.
+        """
+        return self._all(_calls.put_claims(tenant, key, claims))
+
+    def claims(
+        self, tenant: str, key: str, *, principals: Iterable[str] | None = None
+    ) -> list[Claim]:
+        """The claims of a document with their sources, in its order; none where the document is not there or
+        the principals may not see it."""
+        return self._all(_calls.list_claims(tenant, key, principals))
+
+    def put_entities(self, tenant: str, key: str, mentions: Iterable[Mapping[str, Any]]) -> int:
+        """Add mentions of entities to chunks of a stored document, ``{"ordinal": 0, "entities": ["pump"]}`` each;
+        how many there were not before."""
+        return self._one(_calls.put_entities(tenant, key, mentions))
+
+    def remove_entities(
+        self, tenant: str, key: str, mentions: Iterable[Mapping[str, Any]] | None = None
+    ) -> int:
+        """Take mentions of entities away from a document, all of them where none are named; how many there
+        were."""
+        return self._one(_calls.remove_entities(tenant, key, mentions))
+
+    def chunks_by_entity(
+        self, tenant: str, entity: str, *, k: int | None = None, principals: Iterable[str] | None = None
+    ) -> list[EntityChunk]:
+        """The chunks that mention an entity, in the order of keys and of the text; ``k`` of them at most."""
+        return self._all(_calls.chunks_by_entity(tenant, entity, principals, k))
 
     def query_terms(
         self,
