@@ -22,7 +22,7 @@ SECURITY = PAGE.with_name("security.md")
 # Order and headings of the page. A function that stands in no group goes under "More", so none is left out.
 GROUPS = {
     "Searching": ["search", "lexical_search", "dense_search", "query_terms"],
-    "For rankings of one's own": ["lexical_candidates", "term_statistics", "chunks_by_entity"],
+    "For rankings of one's own": ["lexical_candidates", "term_statistics", "chunks_by_entity", "choose_chunks"],
     "Around a search": ["count_matches", "facets", "related", "cite"],
     "Documents": [
         "put_documents", "delete_documents", "list_documents", "document_states",
@@ -34,6 +34,7 @@ GROUPS = {
     ],
     "Models and vectors": [
         "register_model", "list_models", "put_embeddings", "chunks_without_embedding", "known_embeddings",
+        "register_token_model", "list_token_models", "put_token_embeddings", "chunks_without_token_embedding",
         "cache_query_embedding",
     ],
     "The analyzer": ["tokenize", "analyzer_fingerprint"],
