@@ -30,14 +30,14 @@ BEGIN
     IF jsonb_array_length(claim -> 'supports') NOT BETWEEN 1 AND c_supports THEN
         RETURN format('"supports" must name 1 to %s chunks, not %s', c_supports, jsonb_array_length(claim -> 'supports'));
     END IF;
-    SELECT s.value #>> '{}' INTO v_bad
+    SELECT s.value::text INTO v_bad
     FROM jsonb_array_elements(claim -> 'supports') WITH ORDINALITY AS s (value, n)
     WHERE CASE WHEN jsonb_typeof(s.value) <> 'number' OR s.value::text !~ '^[0-9]{1,9}$' THEN true
                ELSE s.value::integer >= v_count END
     ORDER BY s.n
     LIMIT 1;
     IF FOUND THEN
-        RETURN format('"supports" names %s, and the document''s chunks are numbered 0 to %s', coalesce(left(to_json(v_bad)::text, 50), 'null'), v_count - 1);
+        RETURN format('"supports" names %s, and the document''s chunks are numbered 0 to %s', left(v_bad, 50), v_count - 1);
     END IF;
     v_supports := ARRAY(SELECT DISTINCT s.value::integer FROM jsonb_array_elements(claim -> 'supports') AS s (value) ORDER BY 1);
     SELECT format('"supports" names %s, which is a %s', s.ordinal, chunks -> s.ordinal ->> 'kind') INTO v_bad
