@@ -30,7 +30,7 @@ PAGE = 50
 #: Keys named in a report.
 NAMED = 1000
 
-_FORMATS: Mapping[str, Format] = {"text/plain": "text", "text/markdown": "markdown", "text/html": "html"}
+_FORMATS: Mapping[str, Format] = {media: format for format, media in pipeline.MEDIA_TYPES.items()}
 #: What stays of a document whatever its source says: it may have been given from elsewhere.
 _KEPT = ("source_uri", "source_version", "metadata", "language", "license", "classification")
 _DATES = ("observed_at", "valid_from", "valid_to", "retain_until")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pgsift import _calls
 from pgsift._concurrency import run_here
@@ -21,7 +21,7 @@ from pgsift._ingest import Ingest
 from pgsift.embed import Embedder
 from pgsift.errors import InvalidArgument
 from pgsift.ingest import pipeline, sources, syncing
-from pgsift.ingest.parsers import parser_name
+from pgsift.ingest.parsers import Format, parser_name
 from pgsift.ingest.sources import Options
 from pgsift.ingest.syncing import Listing, SyncTarget
 from pgsift.models import IngestReport, PlannedChange, Progress, SyncReport
@@ -134,7 +134,7 @@ class Sync(Ingest):
         return "\n".join(
             (
                 self.preparer.transformation,
-                *(parser_name(kind) for kind in ("text", "markdown", "html")),
+                *(parser_name(kind) for kind in get_args(Format)),
                 "" if self.embedder is None else str(getattr(self.embedder, "identity", self.embedder.name)),
             )
         )

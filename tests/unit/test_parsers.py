@@ -37,8 +37,8 @@ def test_other_encodings_are_refused(content: bytes) -> None:
 
 
 def test_unknown_format_is_refused() -> None:
-    with pytest.raises(InvalidDocument, match="unknown format 'pdf'"):
-        parse("x", "pdf")  # type: ignore[arg-type]
+    with pytest.raises(InvalidDocument, match="unknown format 'doc'"):
+        parse("x", "doc")  # type: ignore[arg-type]
 
 
 def test_nul_and_surrogates_are_counted() -> None:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from pgsift.errors import InvalidDocument
 from pgsift.ingest.cleaning import checked_name
+from pgsift.ingest.formats import BINARY
 from pgsift.ingest.parsers import Format
 from pgsift.models import Acl, Chunk, Document
 
@@ -53,7 +54,9 @@ def checked_document(document: Document) -> Document:
         raise _wrong("text", "a string or bytes", document.text)
     format: Any = document.format
     if not isinstance(format, str) or format not in FORMATS:
-        raise InvalidDocument(f"unknown format {format!r:.100}", hint="Use text, markdown or html.")
+        raise InvalidDocument(f"unknown format {format!r:.100}", hint=f"Use {', '.join(get_args(Format))}.")
+    if isinstance(document.text, str) and document.text and format in BINARY:
+        raise InvalidDocument(f"a document of format {format} is bytes, not a text")
     for name in _TEXTS:
         value = getattr(document, name)
         if value is not None and not isinstance(value, str):

@@ -9,6 +9,7 @@ markdown   kept as it is, markup included; blocks by markdown-it (CommonMark and
            that is no text too), and is not text; it never grants access
 html       its main text by trafilatura (extra ``html``); headings, list items, code and tables told
            apart
+others     read by an adapter of :mod:`pgsift.ingest.formats` in a process of its own
 =========  ===========================================================================================
 
 The title is the front matter's, else that of the first first-level heading (Markdown), or that of
@@ -31,30 +32,45 @@ import codecs
 import datetime
 import re
 import tomllib
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pgsift.errors import InvalidDocument
 from pgsift.ingest.chunker import Block
 from pgsift.ingest.cleaning import clean_text
 
-Format = Literal["text", "markdown", "html"]
+if TYPE_CHECKING:
+    from pgsift.ingest.formats import Limits
 
-#: Format by file extension. ``.jsonl`` and ``.ndjson`` are sources of many documents, see
-#: :mod:`pgsift.ingest.sources`.
+Format = Literal["text", "markdown", "html", "pdf", "docx", "pptx", "xlsx", "odt", "epub", "rst", "latex"]
+
+#: Format by file extension. Files that hold several documents are :mod:`pgsift.ingest.sources`'s; of the others
+#: the content decides, see :mod:`pgsift.ingest.formats.detect`.
 EXTENSIONS: dict[str, Format] = {
     ".txt": "text",
     ".text": "text",
     ".log": "text",
-    ".rst": "text",
     ".md": "markdown",
     ".markdown": "markdown",
     ".mdown": "markdown",
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".odt": "odt",
+    ".epub": "epub",
+    ".rst": "rst",
+    ".tex": "latex",
+    ".latex": "latex",
 }
 
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)\s*")
@@ -87,10 +103,22 @@ class Parsed:
     valid_from: str | None = None
     valid_to: str | None = None
     retain_until: str | None = None
+    #: Where each page (slide, sheet) begins, in order, for sources that have pages; a page without text begins
+    #: where the next does.
+    pages: Sequence[int] = ()
+
+    def page(self, position: int) -> int | None:
+        """The number, from 1, of the page that a character is on."""
+        return bisect_right(self.pages, position) or None if self.pages else None
 
 
 def parser_name(kind: Format) -> str:
     """Name and version of the parser of a format; stored with every document and part of its content hash."""
+    from pgsift.ingest.formats import FORMATS
+
+    if kind in FORMATS:
+        spec = FORMATS[kind]
+        return " ".join([f"{kind}/{spec.version}", *(f"{name}={_version(name)}" for name in spec.packages)])
     if kind == "markdown":
         return f"markdown/2 markdown-it-py={_version('markdown-it-py')}"
     if kind == "html":
@@ -137,12 +165,22 @@ def decode(content: bytes, kind: Format = "text") -> tuple[str, int]:
         ) from None
 
 
-def parse(content: str | bytes, kind: Format = "text") -> Parsed:
-    """Text, blocks and title of a source.
+def parse(content: str | bytes, kind: Format = "text", limits: Limits | None = None) -> Parsed:
+    """Text, blocks and title of a source. ``limits`` are those of a parser that runs in a process of its own.
 
-    Raises :class:`~pgsift.errors.InvalidDocument` for bytes in no known encoding and an unknown format, and
-    :class:`~pgsift.errors.MissingExtra` for HTML without the extra ``html``.
+    Raises :class:`~pgsift.errors.InvalidDocument` for bytes in no known encoding, an unknown format and what
+    cannot be read, and :class:`~pgsift.errors.MissingExtra` where the extra of a format is not installed.
     """
+    from pgsift.ingest.formats import FORMATS, Limits
+
+    if kind in FORMATS:
+        if isinstance(content, str):
+            if kind not in ("rst", "latex"):
+                raise InvalidDocument(f"a document of format {kind} is bytes, not a text")
+            content = content.encode("utf-8", "surrogatepass")
+        from pgsift.ingest.formats.pool import pool
+
+        return pool().parse(content, kind, limits or Limits())
     replaced = 0
     if isinstance(content, bytes):
         content, replaced = decode(content, kind)
@@ -156,7 +194,7 @@ def parse(content: str | bytes, kind: Format = "text") -> Parsed:
         from pgsift.ingest.html import parse_html
 
         return parse_html(text, cleaned)
-    raise InvalidDocument(f"unknown format {kind!r}", hint="Use text, markdown or html.")
+    raise InvalidDocument(f"unknown format {kind!r}", hint=f"Use {', '.join(get_args(Format))}.")
 
 
 def _paragraphs(text: str) -> list[Block]:
@@ -246,7 +284,7 @@ def _markdown(text: str, cleaned: int) -> Parsed:
         position = blocks.index(first)
         if first.heading.casefold() == title.casefold() and position == (1 if offset else 0):
             blocks[position] = first._replace(kind="title")
-    return Parsed(text, blocks, title, matter, cleaned=cleaned, **said)
+    return Parsed(text, blocks, title, matter, cleaned=cleaned, **said)  # type: ignore[arg-type]
 
 
 def _taken(matter: dict[str, Any], name: str) -> str | None:

@@ -21,14 +21,18 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import islice
+from typing import Any, get_args
 
 from pgsift.domain.analyzer import Analyzer
 from pgsift.errors import InvalidDocument, PgsiftError
-from pgsift.ingest.checking import checked_key
+from pgsift.ingest import formats
+from pgsift.ingest.checking import FORMATS, checked_key
 from pgsift.ingest.chunker import Chunker, Span
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
+from pgsift.ingest.formats.pool import workers as pool_workers
 from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
 from pgsift.ingest.sources import Broken, Found, Item, Skipped, Unread
 from pgsift.models import Acl, Chunk, Document, DocumentState, Failure, IngestReport, PutResult
@@ -51,7 +55,13 @@ _ACCESS = re.compile(
     re.IGNORECASE,
 )
 _DATES = ("observed_at", "valid_from", "valid_to", "retain_until")
-_MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "html": "text/html"}
+#: Media types of kept sources by format.
+MEDIA_TYPES: Mapping[Format, str] = {
+    "text": "text/plain",
+    "markdown": "text/markdown",
+    "html": "text/html",
+    **{name: formats.FORMATS[name].media_type for name in get_args(Format) if name in formats.FORMATS},
+}
 
 # Encoders are made once; json.dumps makes one for each call with options.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -133,8 +143,12 @@ class Preparer:
         keep_source: bool = False,
         remote: RemotePolicy | None = None,
         min_chunk_tokens: int = 1,
+        limits: formats.Limits | None = None,
     ) -> None:
         self.min_chunk_tokens = min_chunk_tokens
+        self.limits = limits or formats.Limits()
+        # What was parsed ahead, by the identity of its item.
+        self._parsed: dict[int, Parsed] = {}
         self.keep_source = keep_source
         self.remote = remote
         self.analyzer = analyzer
@@ -195,7 +209,7 @@ class Preparer:
         chunks: list[dict[str, Any]]
         if document.chunks is None:
             kind = _format(document)
-            parsed = parse(document.text, kind)
+            parsed = self._parsed.pop(id(item), None) or parse(document.text, kind, self.limits)
             cleaned += parsed.cleaned
             title = title or parsed.title or ""
             named = next((name for name in parsed.metadata if _ACCESS.fullmatch(name)), None)
@@ -260,7 +274,7 @@ class Preparer:
         elif self.keep_source and document.chunks is None:
             source = document.text
             content = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
-            prepared.source = (_MEDIA_TYPES[_format(document)], content)
+            prepared.source = (MEDIA_TYPES[_format(document)], content)
         prepared.origin, prepared.mark, prepared.acl_ignored = item.origin, item.mark, acl_ignored
         prepared.withheld = embed and self.remote is not None and not self.remote.allows(record)
         if embed:
@@ -279,6 +293,35 @@ class Preparer:
             return kind not in _UNRANKED
         tokens = str(chunk["tokens"]).split()
         return len(tokens) - int(chunk.get("title_tokens", 0)) >= self.min_chunk_tokens
+
+    def parse_ahead(self, group: Iterable[Hashed]) -> Iterator[tuple[Hashed, PgsiftError | None]]:
+        """The documents in their order, those of formats that are parsed in processes of their own with several of
+        these at work; or what is wrong with one."""
+        waiting = list(group)
+        count = pool_workers(self.limits)
+        apart = [one for one in waiting if _is_apart(one.item.document)]
+        if len(apart) < 2 or count < 2:
+            for one in waiting:
+                yield one, None
+            return
+        with ThreadPoolExecutor(count, thread_name_prefix="pgsift-parse") as executor:
+            futures: dict[int, Future[Parsed]] = {}
+            ahead = iter(apart)
+            for one in waiting:
+                # A few more than are at work: what is parsed waits in memory.
+                for following in islice(ahead, 2 * count - len(futures)):
+                    document = following.item.document
+                    futures[id(following)] = executor.submit(
+                        parse, document.text, _format(document), self.limits
+                    )
+                future = futures.pop(id(one), None)
+                try:
+                    if future is not None:
+                        self._parsed[id(one.item)] = future.result()
+                except PgsiftError as error:
+                    yield one, error
+                else:
+                    yield one, None
 
     def _cut(self, parsed: Parsed, title: str) -> list[dict[str, Any]]:
         text = parsed.text
@@ -307,6 +350,9 @@ class Preparer:
                 chunk["kind"] = span.kind
             if span.section:
                 chunk["section"] = list(span.section)
+            page = parsed.page(span.start)
+            if page is not None:
+                chunk["page"] = page
             chunks.append(chunk)
         if is_title:
             chunks[0][_IS_TITLE] = True
@@ -377,9 +423,15 @@ class Preparer:
 
 
 def _format(document: Document) -> Format:
-    if document.format not in ("text", "markdown", "html"):
-        raise InvalidDocument(f"unknown format {document.format!r}", hint="Use text, markdown or html.")
+    if document.format not in FORMATS:
+        raise InvalidDocument(
+            f"unknown format {document.format!r}", hint=f"Use {', '.join(get_args(Format))}."
+        )
     return document.format  # type: ignore[return-value]
+
+
+def _is_apart(document: Document) -> bool:
+    return document.chunks is None and document.format in formats.FORMATS
 
 
 def access_sets(acl: Acl) -> tuple[frozenset[str], frozenset[str]]:
@@ -487,8 +539,10 @@ def prepare_group(
 ) -> list[Prepared]:
     """The changed documents of a group, prepared; those that cannot be are noted as failures."""
     result = []
-    for hashed in group:
+    for hashed, failure in preparer.parse_ahead(group):
         try:
+            if failure is not None:
+                raise failure
             result.append(preparer.prepare(hashed, embed=embed))
         except (PgsiftError, RecursionError) as error:
             item, document = hashed.item, hashed.item.document

@@ -32,14 +32,17 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
 from pgsift.ingest.checking import FORMATS, checked_document, checked_key
 from pgsift.ingest.cleaning import checked_name, clean_file_name, clean_text
+from pgsift.ingest.formats import Limits, Member
+from pgsift.ingest.formats.detect import SEVERAL, detect
+from pgsift.ingest.formats.pool import pool
 from pgsift.ingest.parsers import EXTENSIONS
 from pgsift.models import Acl, Document
 
@@ -121,6 +124,7 @@ class Options:
     acl: Acl | None = None
     classification: str | None = None
     max_bytes: int = MAX_BYTES
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         checked_name(self.prefix, "prefix")
@@ -130,9 +134,10 @@ class Options:
                 raise InvalidArgument(
                     "key names one document, and each JSON line has its own", hint="Leave key out."
                 )
-        if self.format is not None and self.format not in FORMATS | {"jsonl"}:
+        known = FORMATS | {"jsonl", *SEVERAL.values()}
+        if self.format is not None and self.format not in known:
             raise InvalidArgument(
-                f"unknown format {self.format!r}", hint="Use text, markdown, html or jsonl."
+                f"unknown format {self.format!r}", hint=f"Use one of {', '.join(sorted(known))}."
             )
 
 
@@ -313,7 +318,7 @@ def walk(
         else:
             path = Path(entry.path)
             suffix = path.suffix.lower()
-            if suffix in EXTENSIONS or suffix in JSON_LINES:
+            if suffix in EXTENSIONS or suffix in JSON_LINES or suffix in SEVERAL:
                 yield path
             else:
                 yield Skipped(clean_text(clean_file_name(suffix)[0])[0] or "no extension")
@@ -368,9 +373,97 @@ def read_file(
     except InvalidDocument as error:
         yield Broken(key, uri, error.message, origin=origin)
         return
-    kind = options.format or EXTENSIONS.get(suffix, "text")
+    try:
+        kind = options.format or detect(content, suffix)
+    except InvalidDocument as error:
+        yield Broken(key, uri, error.message, len(content), hint=error.hint, origin=origin)
+        return
+    if kind in SEVERAL.values():
+        yield from _expand(content, kind, key, uri, options, origin, options.limits.archive_depth)
+        return
     document = Document(key, content, kind, acl=options.acl, source_uri=uri)
     yield Item(document, len(content), cleaned, origin, classification=options.classification)
+
+
+def _expand(
+    content: bytes,
+    kind: str,
+    key: str,
+    uri: str | None,
+    options: Options,
+    origin: Mapping[str, str] | None,
+    depth: int,
+) -> Iterator[Item | Broken]:
+    """The documents of a file that holds several: ``key#name`` of each, also of those in archives and mails
+    that lie in it. The text of a mail itself has the key of its file."""
+    try:
+        for number, member in enumerate(pool().expand(content, kind, options.limits)):
+            name, cleaned = clean_file_name(member.name)
+            place = f"{key}#{name}" if name else key
+            size = len(member.content) + (len(content) if number == 0 else 0)
+            if member.error is not None:
+                yield Broken(place, uri, member.error, size, origin=origin)
+            elif member.record is not None:
+                record = dict(member.record)
+                yield from _record(place, record, size, uri, options, origin, cleaned)
+            else:
+                yield from _member(member, place, size, cleaned, uri, options, origin, depth)
+    except PgsiftError as error:
+        yield Broken(key, uri, error.message, len(content), hint=error.hint, origin=origin)
+
+
+def _record(
+    key: str,
+    record: dict[str, Any],
+    size: int,
+    uri: str | None,
+    options: Options,
+    origin: Mapping[str, str] | None,
+    cleaned: int,
+) -> Iterator[Item | Broken]:
+    record["key"] = key
+    if uri is not None:
+        record.setdefault("source_uri", uri)
+    found = _given(record, replace(options, prefix=""), size)
+    if isinstance(found, Broken):
+        yield replace(found, source_uri=uri, origin=origin)
+    else:
+        yield replace(found, origin=origin, cleaned=cleaned)
+
+
+def _member(
+    member: Member,
+    key: str,
+    size: int,
+    cleaned: int,
+    uri: str | None,
+    options: Options,
+    origin: Mapping[str, str] | None,
+    depth: int,
+) -> Iterator[Item | Broken]:
+    suffix = member.suffix or PurePosixPath(member.name).suffix.lower()
+    try:
+        kind = detect(member.content, suffix)
+    except InvalidDocument as error:
+        yield Broken(key, uri, error.message, size, hint=error.hint, origin=origin)
+        return
+    if kind in SEVERAL.values():
+        if depth <= 0:
+            yield Broken(
+                key,
+                uri,
+                f"archives and mails lie more than {options.limits.archive_depth} deep in each other",
+                size,
+                hint="Unpack it.",
+                origin=origin,
+            )
+        else:
+            yield from _expand(member.content, kind, key, uri, options, origin, depth - 1)
+        return
+    document = Document(
+        key, member.content, kind, metadata=member.metadata, acl=options.acl, source_uri=uri
+    )
+    yield Item(document, size, cleaned, origin, classification=options.classification)
 
 
 def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
@@ -387,7 +480,15 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
     if len(content) > options.max_bytes:
         yield Broken(key, None, f"standard input has more than {options.max_bytes:,} bytes")
     else:
-        document = Document(key, content, options.format or "text", acl=options.acl)
+        try:
+            kind = options.format or detect(content, "")
+        except InvalidDocument as error:
+            yield Broken(key, None, error.message, len(content), hint=error.hint)
+            return
+        if kind in SEVERAL.values():
+            yield from _expand(content, kind, key, None, options, None, options.limits.archive_depth)
+            return
+        document = Document(key, content, kind, acl=options.acl)
         yield Item(document, len(content), classification=options.classification)
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
+from pgsift.ingest.formats.detect import SEVERAL
 from pgsift.ingest.sources import (
     JSON_LINES,
     Broken,
@@ -105,6 +106,16 @@ def list_source(path: Path, options: Options) -> Listing:
             listing.unsure.append(options.prefix if root else f"{found.key}/")
             continue
         key = key_of(found, path, options.prefix)
+        if found.suffix.lower() in SEVERAL:
+            # What lies in it is known when it is read.
+            for member in read_file(found, path, options, in_folder=True):
+                listing.entries += 1
+                if isinstance(member, Item):
+                    listing.keys.add(member.document.key)
+                elif member.key is not None:
+                    listing.unsure.append(member.key)
+            listing.files.append((found, key, None))
+            continue
         if found.suffix.lower() in JSON_LINES or options.format == "jsonl":
             _list_lines(found, key, listing)
             listing.files.append((found, key, None))

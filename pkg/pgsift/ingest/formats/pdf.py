@@ -1,0 +1,442 @@
+"""PDF by pdfium (BSD and Apache-2.0 licensed, by way of pypdfium2): words with their boxes, put into reading
+order.
+
+pdfium finds the characters, the words and where they stand; :mod:`~pgsift.ingest.formats.layout` orders them.
+Pages
+and text that are turned by a quarter are turned back. Lines that repeat at the top or bottom of most pages
+(running
+heads, numbers of pages) are left out. A word divided at the end of a line is joined, unless the document writes it
+with a hyphen elsewhere. Larger type and bold lines of their own are headings, the outline of the file tells their
+levels where it has one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from pgsift.errors import InvalidDocument
+from pgsift.ingest.chunker import BlockKind
+from pgsift.ingest.formats import Limits, needs
+from pgsift.ingest.formats.building import TextBuilder, find_doi, names
+from pgsift.ingest.formats.layout import Group, Line, Word, groups, page_lines
+from pgsift.ingest.parsers import Parsed
+
+_MAX_CHARS_PER_PAGE = 2_000_000
+# What pdfium writes for a hyphen at the end of a line, and the soft hyphen.
+_HYPHENS = "\x02\ufffe\u00ad"
+_WORD = re.compile(r"[^\s]+")
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.)\s+\S")
+_LEVELS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\ufffe\uffff]")
+
+
+@dataclass(slots=True)
+class _Page:
+    regions: list[list[Line]] = field(default_factory=list)
+    height: float = 0.0
+    cleaned: int = 0
+
+
+def read(content: bytes, limits: Limits) -> Parsed:
+    """A PDF. Raises :class:`~pgsift.errors.InvalidDocument` for one that is encrypted, broken, or has no text."""
+    del limits
+    with needs("pdf"):
+        import pypdfium2
+        import pypdfium2.raw as raw
+    try:
+        document = pypdfium2.PdfDocument(content)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).casefold() or "security" in str(error).casefold():
+            raise InvalidDocument(
+                "the PDF is encrypted and opens with a password only", hint="Save it without a password."
+            ) from None
+        raise InvalidDocument(f"the PDF is broken: {error}") from None
+    count = len(document)
+    if not count:
+        raise InvalidDocument("the PDF has no pages")
+    pages = []
+    unread = 0
+    for number in range(count):
+        try:
+            page = document[number]
+        except pypdfium2.PdfiumError:
+            unread += 1
+            pages.append(_Page())
+            continue
+        pages.append(_page(raw, page))
+        page.close()
+    if unread == count:
+        raise InvalidDocument("the PDF is broken: none of its pages can be read")
+    if not any(page.regions for page in pages):
+        raise InvalidDocument(
+            f"the PDF has no text layer: its {count:,} page{'s show' if count > 1 else ' shows'} images only",
+            hint="Recognize its text first, for example with ocrmypdf.",
+        )
+    _without_furniture(pages)
+    names_of_info = ("Title", "Author", "Subject", "Keywords", "CreationDate", "Producer")
+    info = {name: _info(raw, document, name) for name in names_of_info}
+    builder = _build(pages, _outline(document))
+    first = "\n".join(line.text for region in pages[0].regions for line in region)
+    doi = find_doi(f"{info['Subject']} {info['Keywords']}") or _stated_doi(first)
+    created = _DATE.match(info["CreationDate"])
+    without_text = [number for number, page in enumerate(pages, 1) if not page.regions]
+    builder.cleaned += sum(page.cleaned for page in pages)
+    return builder.parsed(
+        title=info["Title"],
+        metadata={
+            "authors": names(info["Author"]),
+            "subject": info["Subject"],
+            "keywords": info["Keywords"],
+            "doi": doi,
+            "created": "-".join(part for part in created.groups() if part) if created else None,
+            "producer": info["Producer"],
+            "page_count": count,
+            "pages_without_text": without_text[:1000],
+        },
+        language=_language(raw, document),
+    )
+
+
+def _info(raw: Any, document: Any, name: str) -> str:
+    """A value of the document's information, lone surrogates included."""
+    size = raw.FPDF_GetMetaText(document, name.encode(), None, 0)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    raw.FPDF_GetMetaText(document, name.encode(), buffer, size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "surrogatepass").strip(" \t\r\n")
+
+
+def _language(raw: Any, document: Any) -> str | None:
+    function = getattr(raw, "FPDFCatalog_GetLanguage", None)
+    if function is None:
+        return None
+    try:
+        size = function(document, None, 0)
+        if size <= 2:
+            return None
+        buffer = (ctypes.c_ushort * (size // 2))()
+        function(document, buffer, size)
+    except (ctypes.ArgumentError, TypeError):
+        return None
+    text = bytes(buffer).decode("utf-16-le", "replace").strip("\0 ")
+    return text if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*", text) else None
+
+
+def _stated_doi(text: str) -> str | None:
+    """A DOI on the first page, where it is said to be one: one in a list of references is another's."""
+    found = re.search(r"(?:doi(?:\.org)?\s*[:/]?\s*)(10\.\d{4,9}/\S+)", text, re.IGNORECASE)
+    return find_doi(found.group(1)) if found else None
+
+
+def _outline(document: Any) -> dict[str, int]:
+    """Levels of headings by their words."""
+    found: dict[str, int] = {}
+    try:
+        for position, entry in enumerate(document.get_toc(max_depth=6)):
+            if position >= 5000:
+                break
+            title = entry.get_title() if hasattr(entry, "get_title") else entry.title
+            found.setdefault(_letters(title or ""), int(entry.level) + 1)
+    except Exception:  # an outline that is broken is none
+        return found
+    found.pop("", None)
+    return found
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"\W+", "", text).casefold()
+
+
+def _page(raw: Any, page: Any) -> _Page:
+    text_page = page.get_textpage()
+    result = _Page()
+    try:
+        count = min(raw.FPDFText_CountChars(text_page), _MAX_CHARS_PER_PAGE)
+        if count <= 0:
+            return result
+        width, height = page.get_size()
+        rotation = page.get_rotation() // 90 % 4
+        text = _characters(raw, text_page, count)
+        words, result.cleaned = _words(raw, text_page, text, (width, height), rotation)
+        result.height = height
+        upright, others = _by_direction(words, width, height)
+        result.regions = page_lines(upright)
+        for turned in others:
+            result.regions += page_lines(turned)
+    finally:
+        text_page.close()
+    return result
+
+
+def _characters(raw: Any, text_page: Any, count: int) -> str:
+    """One character for each that pdfium counts."""
+    buffer = (ctypes.c_ushort * (count + 1))()
+    written = raw.FPDFText_GetText(text_page, 0, count, buffer) - 1
+    if written == count:
+        text = bytes(buffer)[: 2 * count].decode("utf-16-le", "surrogatepass")
+        if len(text) == count:
+            return text
+    unicode = raw.FPDFText_GetUnicode
+    codes = [unicode(text_page, index) for index in range(count)]
+    return "".join(chr(code) if code <= 0x10FFFF else "\ufffd" for code in codes)
+
+
+def _words(
+    raw: Any, text_page: Any, text: str, size: tuple[float, float], rotation: int
+) -> tuple[list[tuple[Word, int]], int]:
+    """The words with their boxes on the page as it is shown, and the quarter turns clockwise they are set at."""
+    width, height = size
+    box = raw.FS_RECTF()
+    reference = ctypes.byref(box)
+    loose, angle_of = raw.FPDFText_GetLooseCharBox, raw.FPDFText_GetCharAngle
+    weight_of = raw.FPDFText_GetFontWeight
+    cleaned = 0
+    words: list[tuple[Word, int]] = []
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        word = match.group()
+        if not loose(text_page, start, reference):
+            continue
+        left, right, top, bottom = box.left, box.right, box.top, box.bottom
+        if end - start > 1 and loose(text_page, end - 1, reference):
+            left, right = min(left, box.left), max(right, box.right)
+            bottom, top = min(bottom, box.bottom), max(top, box.top)
+        quarter = (round(angle_of(text_page, start) / 1.5707963) + rotation) % 4
+        x0, y0, x1, y1 = _shown(left, bottom, right, top, width, height, rotation)
+        tail = word[-1]
+        hyphen = tail in _HYPHENS
+        body = word[:-1] if hyphen else word
+        dirty = len(_CONTROL.findall(body)) if not body.isprintable() else 0
+        if dirty:
+            cleaned += dirty
+            body = _CONTROL.sub(" ", body).strip()
+        if "\u00ad" in body:
+            body = body.replace("\u00ad", "")
+        if hyphen:
+            body += "\u00ad"
+        if not body:
+            continue
+        across = (y1 - y0) if quarter % 2 == 0 else (x1 - x0)
+        weight = weight_of(text_page, start)
+        words.append((Word(body, x0, y0, x1, y1, max(across, 0.1), weight >= 600), quarter))
+    return words, cleaned
+
+
+def _shown(
+    left: float, bottom: float, right: float, top: float, width: float, height: float, rotation: int
+) -> tuple[float, float, float, float]:
+    """A box of the page's own coordinates on the page as it is shown: turned clockwise, y down. ``width`` and
+    ``height`` are those that are shown."""
+    if rotation == 0:
+        return left, height - top, right, height - bottom
+    if rotation == 1:
+        return bottom, left, top, right
+    if rotation == 2:
+        return width - right, bottom, width - left, top
+    return width - top, height - right, width - bottom, height - left
+
+
+def _by_direction(
+    words: list[tuple[Word, int]], width: float, height: float
+) -> tuple[list[Word], list[list[Word]]]:
+    """Words of the direction that most letters have, turned upright, and those of each other direction."""
+    by_quarter: dict[int, list[Word]] = defaultdict(list)
+    letters: Counter[int] = Counter()
+    for word, quarter in words:
+        letters[quarter] += len(word.text)
+        if quarter:
+            x0, y0, x1, y1 = word.x0, word.y0, word.x1, word.y1
+            if quarter == 1:
+                word.x0, word.y0, word.x1, word.y1 = y0, width - x1, y1, width - x0
+            elif quarter == 2:
+                word.x0, word.y0, word.x1, word.y1 = width - x1, height - y1, width - x0, height - y0
+            else:
+                word.x0, word.y0, word.x1, word.y1 = height - y1, x0, height - y0, x1
+        by_quarter[quarter].append(word)
+    if not letters:
+        return [], []
+    main = letters.most_common(1)[0][0]
+    return by_quarter[main], [by_quarter[quarter] for quarter in sorted(by_quarter) if quarter != main]
+
+
+def _without_furniture(pages: list[_Page]) -> None:
+    """Leave out the lines at the top and bottom of pages that stand there on most of them, numbers aside."""
+    shown = [page for page in pages if page.regions]
+    if len(shown) < 3:
+        return
+    body = median(line.size for page in shown for region in page.regions for line in region)
+    edges: list[list[tuple[str, Line]]] = []
+    for page in shown:
+        lines = sorted((line for region in page.regions for line in region), key=lambda line: line.y0)
+        top = [("top", line) for line in lines[:3] if line.y1 < 0.14 * page.height]
+        bottom = [("bottom", line) for line in lines[-3:] if line.y0 > 0.86 * page.height]
+        edges.append(top + bottom)
+    counts = Counter(key for found in edges for key in {_furniture(place, line, body) for place, line in found})
+    for page, found in zip(shown, edges, strict=True):
+        gone = {id(line) for place, line in found if counts[_furniture(place, line, body)] > len(shown) / 2}
+        if gone:
+            page.regions = [
+                kept for region in page.regions if (kept := [line for line in region if id(line) not in gone])
+            ]
+
+
+def _furniture(place: str, line: Line, body: float) -> str:
+    text = line.text.casefold()
+    if not line.bold and line.size < 1.12 * body:
+        # In a heading the number is what tells it from others.
+        text = re.sub(r"\d+", "#", text)
+    # Roman numbers of pages, alone on their line.
+    if re.fullmatch(r"[ivxlc]{1,7}", text.strip()):
+        text = "#"
+    return f"{place} {round(line.y0 / 12)} {text}"
+
+
+def _build(pages: list[_Page], outline: dict[str, int]) -> TextBuilder:
+    laid = [[groups(region) for region in page.regions] for page in pages]
+    sizes: Counter[float] = Counter()
+    words: set[str] = set()
+    for page in laid:
+        for region in page:
+            for group in region:
+                for line in group.lines:
+                    sizes[round(line.size, 1)] += len(line.text)
+                    words.update(word.strip(".,;:()\"'“”").casefold() for word in line.text.split())
+    body = sizes.most_common(1)[0][0] if sizes else 10.0
+    larger = sorted({size for size in _heading_sizes(laid, body)}, reverse=True)
+    builder = TextBuilder()
+    # A paragraph that goes on in the next column or on the next page is one; its pages begin inside of it.
+    open_group: list[tuple[str, int]] = []
+    marks: list[int] = []
+
+    def close() -> None:
+        if open_group:
+            text, offsets = _joined([text for text, _ in open_group], words)
+            before = builder.length
+            builder.add(text)
+            if builder.length > before:
+                starts = [offsets[index] for index in marks]
+                base = builder.blocks[-1].start
+                builder.pages.extend(base + start for start in starts)
+            else:
+                builder.pages.extend(before for _ in marks)
+            open_group.clear()
+            marks.clear()
+
+    for page in laid:
+        fresh = True
+        flat = [group for region in page for group in region]
+        firsts = {id(region[0]) for region in page if region}
+        for group in flat:
+            lines = [line.text for line in group.lines]
+            kind, level = _kind(group, body, larger, outline)
+            goes_on = (
+                id(group) in firsts
+                and kind == "paragraph"
+                and bool(open_group)
+                and _goes_on(open_group[-1][0], lines[0])
+            )
+            if goes_on:
+                if fresh:
+                    marks.append(len(open_group))
+                open_group.extend((line, 0) for line in lines)
+                fresh = False
+                continue
+            close()
+            if fresh:
+                builder.page()
+                fresh = False
+            if kind == "paragraph":
+                open_group.extend((line, 0) for line in lines)
+            elif kind == "table":
+                builder.table(group.rows)
+            else:
+                builder.add(_joined(lines, words)[0], kind, level)
+        if fresh:
+            close()
+            builder.page()
+    close()
+    return builder
+
+
+def _goes_on(end: str, start: str) -> bool:
+    """Whether a text that ended a column goes on with what begins the next."""
+    end = end.rstrip()
+    if end.endswith(("\u00ad", "-")):
+        return start[:1].islower()
+    return end[-1:] not in ".!?:;\"”’" and (start[:1].islower() or (end[-1:] == "," and start[:1].isalnum()))
+
+
+def _heading_sizes(laid: list[list[list[Group]]], body: float) -> list[float]:
+    return [
+        round(group.size)
+        for page in laid
+        for region in page
+        for group in region
+        if group.kind == "paragraph" and group.size > 1.12 * body and len(group.lines) <= 4
+    ]
+
+
+def _kind(
+    group: Group, body: float, larger: list[float], outline: dict[str, int]
+) -> tuple[BlockKind, int]:
+    if group.kind == "table":
+        return "table", 0
+    text = " ".join(line.text for line in group.lines)
+    if len(group.lines) <= 4 and len(text) < 250 and any(character.isalpha() for character in text):
+        level = outline.get(_letters(text)) or outline.get(_letters(_NUMBERED.sub("", text, count=1)))
+        if level is not None:
+            return "heading", min(level, 6)
+        # A line that ends like a sentence is one, however large.
+        sentence = text.rstrip()[-1:] in ".,;:" and len(text) > 60
+        if round(group.size) in larger and group.size > 1.12 * body and not sentence:
+            return "heading", min(1 + larger.index(round(group.size)), 6)
+        numbered = _LEVELS.match(text)
+        if (
+            group.bold
+            and group.size > 0.95 * body
+            and len(group.lines) <= 2
+            and len(text) < 120
+            and text.rstrip()[-1:] not in ".,;"
+            and (group.kind == "paragraph" or numbered)
+        ):
+            depth = numbered.group(1).count(".") + 1 if numbered else 1
+            return "heading", min(len(larger) + depth, 6)
+    return group.kind, 0
+
+
+def _joined(lines: list[str], words: set[str]) -> tuple[str, list[int]]:
+    """Lines as one text with a blank between them, divided words joined; and where each line begins."""
+    text = ""
+    offsets = []
+    for line in lines:
+        line = line.strip()
+        if not text:
+            offsets.append(0)
+            text = line
+            continue
+        if text.endswith(("\u00ad", "-", "\u2010")) and text[-2:-1].isalpha() and line[:1].isalpha():
+            head = re.split(r"\s", text)[-1][:-1].lstrip("(\"'“")
+            tail = re.split(r"\s", line)[0].rstrip(".,;:)\"'”!?")
+            hyphenated = f"{head}-{tail}".casefold() in words
+            whole = f"{head}{tail}".casefold() in words
+            if hyphenated and not whole:
+                text = text[:-1] + "-"
+            elif line[:1].islower() or whole:
+                text = text[:-1]
+            else:
+                text = text[:-1] + "-"
+            offsets.append(len(text))
+            text += line
+        else:
+            text += " "
+            offsets.append(len(text))
+            text += line
+    # Where nothing follows, and inside of a line, a hyphen is what it looks like.
+    return text.replace("\u00ad", "-"), offsets
