@@ -256,7 +256,7 @@ class FakeStore:
 
         class Hit:
             def __init__(self, key: str) -> None:
-                self.key = key
+                self.key = self.body = key
 
         found = [Hit(key) for key, terms in sorted(self.tenants[tenant].items()) if terms & words]
         return found[: options["k"]]

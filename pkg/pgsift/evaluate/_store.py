@@ -13,7 +13,7 @@ import psycopg
 from pgsift.embed import Embedder
 from pgsift.errors import PgsiftError
 from pgsift.evaluate.collection import CollectionDocument
-from pgsift.models import Chunk, Document
+from pgsift.models import Chunk, Document, Hit
 
 if TYPE_CHECKING:
     from pgsift.store import Store
@@ -26,13 +26,17 @@ _PRINCIPAL = "public"
 class ScratchTenant:
     """A tenant of a name nobody else has, dropped on exit; what is stored in it is visible to ``public``.
 
-    Without an embedder nothing is embedded, not even by an embedder that the store brings.
+    Without an embedder nothing is embedded, not even by an embedder that the store brings. With ``split``
+    documents are cut as an ingest cuts them; else each is one chunk.
     """
 
-    def __init__(self, store: Store, *, analyzer: str, embedder: Embedder | None) -> None:
+    def __init__(
+        self, store: Store, *, analyzer: str, embedder: Embedder | None, split: bool = False
+    ) -> None:
         self._store = store
         self._analyzer = analyzer
         self._embedder = embedder
+        self._split = split
         self._name = f"_evaluate_{secrets.token_hex(8)}"
         self._stores_own = store.embedder
 
@@ -50,37 +54,27 @@ class ScratchTenant:
             self._store.drop_tenant(self._name)
 
     def put(self, documents: Sequence[CollectionDocument], progress: Callable[[int, int], None]) -> None:
-        """Store documents, each as one chunk of title and text, with vectors if there is an embedder."""
+        """Store documents of title and text, with vectors if there is an embedder."""
         for start in range(0, len(documents), _BATCH):
             batch = documents[start : start + _BATCH]
-            self._store.put_documents(
-                self._name,
-                [
-                    Document(
-                        key=document.key,
-                        title=document.title or None,
-                        acl=(_PRINCIPAL,),
-                        chunks=(Chunk(body=document.text),),
-                    )
-                    for document in batch
-                ],
-            )
+            self._store.put_documents(self._name, [self._document(document) for document in batch])
             progress(start + len(batch), len(documents))
         self._store.fold_statistics(self._name)
 
+    def _document(self, document: CollectionDocument) -> Document:
+        title = document.title or None
+        if self._split and document.text.strip():
+            return Document(key=document.key, title=title, text=document.text, acl=(_PRINCIPAL,))
+        return Document(
+            key=document.key, title=title, acl=(_PRINCIPAL,), chunks=(Chunk(body=document.text),)
+        )
+
     def search(
-        self,
-        query: str,
-        *,
-        k: int,
-        mode: str,
-        vector: Any,
-        weights: Sequence[float] | None,
-        depth: int | None,
-        rrf_k: float | None,
-    ) -> list[str]:
-        """Keys of the documents found, best first."""
-        hits = self._store.search(
+        self, query: str, *, k: int, mode: str, vector: Any, per_document: int | None = 1, **options: Any
+    ) -> Sequence[Hit]:
+        """The hits, best first; with ``per_document`` 1 they are ``k`` documents, by the best hit of each.
+        ``options`` are those of ``Store.search``."""
+        return self._store.search(
             self._name,
             query,
             k=k,
@@ -88,10 +82,8 @@ class ScratchTenant:
             principals=[_PRINCIPAL],
             query_embedding=vector,
             model=self._embedder.name if self._embedder is not None and mode != "lexical" else None,
-            weights=weights,
-            depth=depth,
-            rrf_k=rrf_k,
             collapse=False,
+            per_document=per_document,
             snippet_width=None,
+            **options,
         )
-        return [hit.key for hit in hits]

@@ -21,6 +21,8 @@ MEASURES: tuple[str, ...] = ("nDCG@10", "recall@10", "recall@100", "MRR@10")
 
 Ranking = Sequence[str]
 PerQuery = dict[str, float]
+# Resamples that are worked on at a time.
+_BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Bootstrap:
         self._level = level
         self._resamples = resamples
         self._seed = seed
+        self._blocks: list[tuple[int, NDArray[np.uint16]]] | None = None
 
     def estimate(self, values: Mapping[str, float]) -> Estimate:
         """Mean and interval of one value per query."""
@@ -98,12 +101,25 @@ class Bootstrap:
     def _means(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         import numpy as np
 
-        generator = np.random.default_rng(self._seed)
-        count = len(data)
         means = np.empty(self._resamples, dtype=np.float64)
-        for number in range(self._resamples):
-            means[number] = data[generator.integers(0, count, count)].mean()
+        for start, counts in self._drawn():
+            means[start : start + len(counts)] = counts.astype(np.float64) @ data / len(data)
         return means
+
+    def _drawn(self) -> list[tuple[int, NDArray[np.uint16]]]:
+        """How often each query is in each resample, in blocks; drawn once."""
+        import numpy as np
+
+        if self._blocks is None:
+            generator = np.random.default_rng(self._seed)
+            count = len(self._queries)
+            self._blocks = []
+            for start in range(0, self._resamples, _BLOCK):
+                counts = np.empty((min(_BLOCK, self._resamples - start), count), dtype=np.uint16)
+                for row in counts:
+                    row[:] = np.bincount(generator.integers(0, count, count), minlength=count)
+                self._blocks.append((start, counts))
+        return self._blocks
 
 
 def _ir_measures() -> Any:
