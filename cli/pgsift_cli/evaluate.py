@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from pgsift_cli._common import Session, command, document_embedder
+
+if TYPE_CHECKING:
+    from pgsift.embed import Embedder
+
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        help="Keep vectors in this folder between measurements; embedding is most of the work.",
+    ),
+]
+Split = Annotated[
+    bool,
+    typer.Option(
+        "--split",
+        help="Cut documents into chunks as pgsift ingest does; else each is one chunk, as others measure.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +57,31 @@ def evaluate(
             "--mode", metavar="NAME", help="lexical, dense or hybrid; repeat for several. Default: all."
         ),
     ] = None,
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unit", metavar="NAME", help="chunk or document: what is ranked; repeat for both. Default: chunk."
+        ),
+    ] = None,
+    split: Split = False,
+    forms: Annotated[
+        bool,
+        typer.Option(
+            "--forms",
+            help="Also put the queries as keywords, and questions with and without the words that make them one.",
+        ),
+    ] = False,
+    rerank: Annotated[
+        str | None,
+        typer.Option(
+            "--rerank", metavar="MODEL", help="Also have a model judge the hybrid hits, as in pgsift search."
+        ),
+    ] = None,
+    rerank_depth: Annotated[
+        int | None,
+        typer.Option("--rerank-depth", metavar="N", help="How many hits --rerank judges. Default: 50."),
+    ] = None,
+    cache: Cache = None,
     k: Annotated[
         int, typer.Option("-k", "--k", metavar="N", help="How many hits are asked for; recall@100 needs 100.")
     ] = 100,
@@ -53,28 +97,44 @@ def evaluate(
             "--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's."
         ),
     ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="With --json: also the figures of every query.")
     ] = False,
 ) -> None:
     """Measure search on a judged collection.
 
-    Printed are nDCG@10, recall@10, recall@100 and MRR@10 of each mode. The collection is stored in a tenant
-    of its own, searched with every judged query, and removed again.
+    Printed are nDCG@10, recall@10, recall@100 and MRR@10 of each mode; what share of the relevant documents each
+    ranking has alone, and what no fusion of both could exceed; and how many hits repeat one above them. The
+    collection is stored in a tenant of its own, searched with every judged query, and removed again.
 
     \b
     Examples:
       pgsift evaluate collections/scifact
       pgsift evaluate collections/scifact --embedder none --analyzer standard --json
+      pgsift evaluate collections/scifact --split --unit chunk --unit document --cache vectors
+      pgsift evaluate collections/xquad-en --forms --markdown
     """
     from pgsift.evaluate import evaluate as measure
 
-    model = document_embedder(embedder)
+    from pgsift.rerank import load_reranker
+
+    if markdown and session.json:
+        raise typer.BadParameter("it excludes --json", param_hint="'--markdown'")
+    if rerank is None and rerank_depth is not None:
+        raise typer.BadParameter("it is for --rerank, which is missing", param_hint="'--rerank-depth'")
+    model = kept(document_embedder(embedder), cache)
+    judge = load_reranker(rerank) if rerank is not None else None
     with session.store() as store, session.out.steps() as progress:
         report = measure(
             store,
             collection,
             modes=mode,
+            units=unit or ("chunk",),
+            split=split,
+            forms=forms,
+            rerank=judge,
+            rerank_depth=rerank_depth,
             k=k,
             analyzer=analyzer,
             embedder=model,
@@ -85,4 +145,13 @@ def evaluate(
     if session.json:
         session.out.document(report.to_dict(per_query=per_query))
     else:
-        session.out.text(report.to_table())
+        session.out.text(report.to_markdown() if markdown else report.to_table())
+
+
+def kept(embedder: Embedder | None, folder: Path | None) -> Embedder | None:
+    """The embedder, looking into a folder first where one is named."""
+    if embedder is None or folder is None:
+        return embedder
+    from pgsift.evaluate.cache import CachedEmbedder
+
+    return cast("Embedder", CachedEmbedder(embedder, folder))
