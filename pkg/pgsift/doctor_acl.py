@@ -27,9 +27,10 @@ LONGEST = 10_000
 # The functions that take principals; a test compares this with the schema.
 COVERED = frozenset({
     "search", "lexical_search", "dense_search", "list_documents", "chunks_by_entity", "lexical_candidates",
+    "list_claims",
     "unranked_documents",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
-    "check_access", "related", "facets", "count_matches", "cite", "choose_chunks",
+    "check_access", "related", "facets", "count_matches", "cite", "choose_chunks", "explain", "why_not",
 })  # fmt: skip
 
 
@@ -653,6 +654,7 @@ class _Probe:
         absent = key + "\u2060no such document"
         statements = {
             "evidence": "SELECT x.text FROM sift.evidence(%s, %s, '', principals => %s::text[]) AS x",
+            "list_claims": "SELECT x.* FROM sift.list_claims(%s, %s, %s::text[]) AS x",
             "document_at": "SELECT x.* FROM sift.document_at(%s, %s, NULL, %s::text[]) AS x",
             "document_history": "SELECT x.* FROM sift.document_history(%s, %s, %s::text[]) AS x",
             "document_source": "SELECT x.* FROM sift.document_source(%s, %s, NULL, %s::text[]) AS x",
@@ -660,6 +662,8 @@ class _Probe:
             "distinct_sources": "SELECT x.* FROM sift.distinct_sources(%s, ARRAY[%s], %s::text[]) AS x",
             "cite": "SELECT x.csl FROM sift.cite(%s, ARRAY[%s], %s::text[]) AS x",
             "related": "SELECT x.key FROM sift.related(%s, %s, principals => %s::text[]) AS x",
+            "explain": "SELECT x.name, x.value FROM sift.explain(%s, 'a', key => %s, principals => %s::text[]) AS x",
+            "why_not": "SELECT x.reason, x.document_key FROM sift.why_not(%s, 'a', %s, principals => %s::text[], plain => true) AS x",
         }
         if who is not None:
             # Writers are told why a document may not be seen; applications are not.

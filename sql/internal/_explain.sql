@@ -112,12 +112,15 @@ BEGIN
             RETURN;
         END IF;
         IF NOT v_whole THEN
-            SELECT f.chunk_id INTO v_chunk_id
-            FROM sift._fused_rows(v_tenant_id, v_unit, s.terms, s.vector, s.model_id, s.lists, s.predicate, s.bound, v_first, s.k1, s.b,
-                                  s.title_weight, s.abstract_weight, s.statistics, v_as_of, s.reaches, s.weights, s.rrf_k,
-                                  min_score, max_distance, false, false, NULL, false, false, NULL) AS f
-            WHERE f.document_id = v_document ORDER BY f.place LIMIT 1;
-            IF v_chunk_id IS NULL THEN
+            FOREACH v_depth IN ARRAY ARRAY[v_first, s.reaches[cardinality(s.reaches)]] LOOP
+                SELECT f.chunk_id INTO v_chunk_id
+                FROM sift._fused_rows(v_tenant_id, v_unit, s.terms, s.vector, s.model_id, s.lists, s.predicate, s.bound, v_depth, s.k1, s.b,
+                                      s.title_weight, s.abstract_weight, s.statistics, v_as_of, s.reaches, s.weights, s.rrf_k,
+                                      min_score, max_distance, false, false, NULL, false, false, NULL) AS f
+                WHERE f.document_id = v_document ORDER BY f.place LIMIT 1;
+                EXIT WHEN v_chunk_id IS NOT NULL;
+            END LOOP;
+            IF v_chunk_id IS NULL THEN  -- in no result: the first of its own
                 SELECT f.chunk_id INTO v_chunk_id
                 FROM sift._fused_rows(v_tenant_id, v_unit, s.terms, s.vector, s.model_id, s.lists,
                                       coalesce('(' || s.predicate || ') AND ', '') || format('c.document_id = %s', v_document), s.bound, v_max_depth,

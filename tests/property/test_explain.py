@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
@@ -117,7 +117,7 @@ def call(connection: psycopg.Connection[Any], function: str, tenant: str, **argu
         ).fetchall()
 
 
-@settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tenant=st.sampled_from(TENANTS), asked=ASKED)
 def test_the_parts_sum_to_the_score(corpora: Any, tenant: str, asked: dict[str, Any]) -> None:
     connection, stored = corpora
@@ -130,7 +130,8 @@ def test_the_parts_sum_to_the_score(corpora: Any, tenant: str, asked: dict[str, 
             call(connection, "explain", tenant, **asked, key="d1")
         assert refused.value.sqlstate == NOTHING
         return
-    for hit in hits:
+    chance = random.Random(len(hits))
+    for hit in chance.sample(hits, min(6, len(hits))):
         parts = call(connection, "explain", tenant, **asked, chunk=hit["chunk_id"])
         assert [part["place"] for part in parts] == list(range(1, len(parts) + 1))
         told = {(part["part"], part["name"]): part for part in parts}
@@ -164,20 +165,20 @@ def test_the_parts_sum_to_the_score(corpora: Any, tenant: str, asked: dict[str, 
             assert part["value"] == pytest.approx(expected, rel=1e-12)
 
     # What did not come back has no score, unless the page was too short for it; what may not be seen has no rows.
-    found = {hit["document_id"] for hit in hits}
-    for document in stored[tenant]:
+    for document in chance.sample(stored[tenant], 6):
         parts = call(connection, "explain", tenant, **asked, key=document["key"])
         if not set(document["acl"]) & set(asked["principals"]):
             assert parts == []
             continue
-        assert parts
         (score,) = [part["value"] for part in parts if part["part"] == "score"]
-        of = next((hit["document_id"] for hit in hits if hit["key"] == document["key"]), None)
-        if of in found:
+        first = next((hit for hit in hits if hit["key"] == document["key"]), None)
+        if first is None:
+            # With claims, one may stand for the chunk; a page of depth rows may be too short for what both legs gave.
+            assert score is None or len(hits) == k or tenant == "ex claims"
+        elif tenant != "ex claims":
             # Of a document named by its key, the chunk that comes first.
-            assert score == max(hit["score"] for hit in hits if hit["document_id"] == of) or tenant == "ex claims" or len(hits) > 6
-        elif len(hits) < k:
-            assert score is None
+            assert score == first["score"]
+            assert asked["unit"] == "document" or parts[0]["chunk_id"] == first["chunk_id"]
 
 
 def expected(search: Any, document: dict[str, Any], asked: dict[str, Any], page: dict[str, Any]) -> tuple[str, int | None] | None:
@@ -191,7 +192,7 @@ def expected(search: Any, document: dict[str, Any], asked: dict[str, Any], page:
     chunks = document["chunks"]
     if asked["filter"] == {"kind": "text"}:
         chunks = [chunk for chunk in chunks if chunk["kind"] == "text"]
-    if (asked["filter"] or {}).get("metadata.n") and document["metadata"]["n"] < 1 or not chunks:
+    if ((asked["filter"] or {}).get("metadata.n") and document["metadata"]["n"] < 1) or not chunks:
         return "filtered", None
     if all(chunk["kind"] == "reference" or (not whole and chunk["kind"] in UNRANKED) for chunk in chunks):
         return "unranked", None
@@ -224,7 +225,7 @@ def test_the_reason_is_what_searches_say(corpora: Any, tenant: str, asked: dict[
     def search(**arguments: Any) -> list[dict[str, Any]]:
         return call(connection, "search", tenant, **arguments)
 
-    for document in data.draw(st.lists(st.sampled_from(stored[tenant]), min_size=1, max_size=6, unique_by=lambda d: d["key"])):
+    for document in data.draw(st.lists(st.sampled_from(stored[tenant]), min_size=1, max_size=3, unique_by=lambda d: d["key"])):
         try:
             wanted = expected(search, document, asked, page)
         except psycopg.Error as error:
@@ -233,9 +234,12 @@ def test_the_reason_is_what_searches_say(corpora: Any, tenant: str, asked: dict[
         try:
             (told,) = call(connection, "why_not", tenant, **asked, **page, key=document["key"])
         except psycopg.Error as error:
-            # An absent document is no reason to answer a search that is refused.
+            # What a search refuses is refused, whatever it is asked about.
             assert error.sqlstate == NOTHING and wanted == ("absent", None)
+            with pytest.raises(psycopg.Error):
+                search(**asked, **page)
             return
+        event(told["reason"])
         assert told["sentence"] and (told["document_key"] == document["key"]) == (told["reason"] != "absent")
         if wanted is None:
             assert told["reason"] in ("beyond_depth", "collapsed", "beyond_k", "earlier_page")
@@ -262,7 +266,7 @@ def legs_of(search: Any, asked: dict[str, Any], mode: str) -> list[dict[str, Any
     return [row for row in rows if asked["max_distance"] is None or row["distance"] <= asked["max_distance"]]
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tenant=st.sampled_from(TENANTS), asked=ASKED, page=PAGE)
 def test_each_chunk_has_the_rank_of_the_long_page(corpora: Any, tenant: str, asked: dict[str, Any], page: dict[str, Any]) -> None:
     """Whatever claims, caps and copies do: a chunk is found, or has the rank it has on a page as long as can be, or neither."""
@@ -274,8 +278,9 @@ def test_each_chunk_has_the_rank_of_the_long_page(corpora: Any, tenant: str, ask
     except psycopg.Error as error:
         assert error.sqlstate == NOTHING
         return
-    for hit in every[:25]:
+    for hit in every[:8] + every[8::5]:
         (told,) = call(connection, "why_not", tenant, **asked, **page, chunk=hit["chunk_id"])
+        event(told["reason"])
         if hit["chunk_id"] in whole:
             rank = whole[hit["chunk_id"]]["rank"]
             reason = "earlier_page" if rank <= page["skip"] else "found" if rank <= page["skip"] + page["k"] else "beyond_k"

@@ -30,6 +30,8 @@ CALLS = {
     "unranked_documents": "SELECT * FROM sift.unranked_documents('t', %(p)s)",
     "lexical_candidates": "SELECT * FROM sift.lexical_candidates('t', '{fox,owl}', 100, %(p)s)",
     "chunks_by_entity": "SELECT * FROM sift.chunks_by_entity('t', 'animal', %(p)s)",
+    "list_claims": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.list_claims("
+    "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, %(p)s) AS r",
     "check_access": "SELECT c.granted_by FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.check_access("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, %(p)s) AS c WHERE c.visible",
     "query_terms": "SELECT q.* FROM sift.query_terms('t', 'fo* marker* secretkey* secrettitle*', principals => %(p)s) AS q"
@@ -47,6 +49,10 @@ CALLS = {
     "related": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.related("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r UNION ALL"
     " SELECT s.* FROM sift.related('t', 'twin', principals => %(p)s) AS s",
+    "explain": "SELECT e.* FROM (SELECT c.chunk_id FROM sift.chunks AS c) AS c CROSS JOIN LATERAL sift.explain("
+    "'t', 'fox hound secretkey* secrettitle* marker*', c.chunk_id, %(p)s, query_embedding => '{1,0,0}', plain => true) AS e",
+    "why_not": "SELECT r.reason, r.document_key, r.other_key, r.other_chunk_id FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.why_not("
+    "'t', 'fox hound', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s, collapse => %(c)s) AS r WHERE r.reason <> 'absent'",
     "facets": "SELECT * FROM sift.facets('t', 'key', principals => %(p)s)",
     "cite": "SELECT r.* FROM sift.cite('t', ARRAY(SELECT CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END"
     " FROM generate_series(-1, 9) AS n), %(p)s) AS r",
@@ -89,7 +95,7 @@ def test_only_visible_documents_come_back(
             text = " ".join(words) if twins else body(index, words)
             batch.append({
                 "key": f"secretkey{index}z", "title": f"secrettitle{index}z", "acl": acl,
-                "metadata": {"hidden": f"secretmeta{index}z"}, "chunks": [{"body": text, "embedding": vector, "entities": ["animal"]}],
+                "metadata": {"hidden": f"secretmeta{index}z"}, "chunks": [{"body": text, "embedding": vector, "entities": ["animal"]}, {"body": f"{text} fox claim", "kind": "claim", "supports": [0]}],
             })
         conn.execute("SELECT sift.put_documents('t', %s::jsonb, model => 'leak')", (json.dumps(batch),))
         conn.execute(
@@ -105,8 +111,10 @@ def test_only_visible_documents_come_back(
                 if index not in visible:
                     for word in ("marker", "secretkey", "secrettitle", "secretmeta"):
                         assert f"{word}{index}z" not in text, f"{name} shows {word} of an invisible document"
-            if name in ("dense_search", "list_documents", "chunks_by_entity", "choose_chunks") and not collapse:
+            if name in ("dense_search", "list_documents", "chunks_by_entity", "list_claims") and not collapse:
                 assert len(rows) == len(visible)
+            if name == "choose_chunks" and not collapse:
+                assert len(rows) == 2 * len(visible)
             if name == "dense_search":
                 # Copies a person may not see are not counted either.
                 assert sum(1 + row[18] for row in rows) == len(visible)
@@ -130,7 +138,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
     conn.execute("SELECT sift.create_tenant('t', 'standard', default_principals => '{public}')")
     conn.execute("SELECT sift.register_model('leak', 3)")
     conn.execute(
-        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}, {"key": "bare", "chunks": [{"body": "fox", "kind": "section_header"}]}]', model => 'leak')"""
+        """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}, {"body": "fox", "kind": "claim", "supports": [0]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}, {"key": "bare", "chunks": [{"body": "fox", "kind": "section_header"}]}]', model => 'leak')"""
     )
     conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]

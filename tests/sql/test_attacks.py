@@ -93,6 +93,10 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                     " SELECT d.tenant_id, d.document_id, d.version, 'text/plain', 'none', 6, 'zzmemo' FROM sift.documents AS d"
                     " WHERE d.key <> 'note/1'"
                 )
+                # Claims of hidden documents, and of one that is seen.
+                for tenant, key in (("a", "hr/zzsalary"), ("a", "note/zzaside"), ("zzb", "b/zzmerger"), ("a", "note/1")):
+                    admin.execute("SELECT sift.put_claims(%s, %s, %s)", (tenant, key, json.dumps(
+                        [{"body": f"A pump, as {key.rstrip('/1')} says", "supports": [0], "effect": {"of": "zzmemo" if "zz" in key else "pier"}, "entities": ["zzowner"] * ("zz" in key)}])))
                 admin.execute("SELECT sift.set_acronyms('zzb', '{\"ZZM\": \"zzmerger\"}')")
                 admin.execute("SELECT sift.cache_query_embedding('zzb', 'takeover of zzmerger', '{1,0,0}', 'm3')")
                 for who, granted in {
@@ -191,6 +195,9 @@ def searches(name: str, text: str) -> list[Attack]:
 ATTACKS: dict[str, list[Attack]] = {
     "search": [
         *searches("search", "'{q}'"),
+        *(Attack(f"SELECT * FROM sift.search('a', 'pump says', principals => {{p}}, {more}, filter => '{{{{\"entity\": {{{{\"$in\": [\"{{x}}\", \"pump\"]}}}}}}}}')",
+                 "entity") for more in ("strategy => 'claims'", "strategy => 'mixed', claims_k => NULL", "per_document => NULL", "title_weight => 2")),
+        *(Attack(f"SELECT * FROM sift.search('a', 'pump {{x}}', principals => {{p}}, strategy => '{name}')", "word") for name in ("claims", "chunks", "mixed")),
         Attack("SELECT * FROM sift.search('a', '{x}', mode => 'dense', model => 'm3', principals => {p})", "word"),
         Attack("SELECT * FROM sift.search('a', 'pump {x}*', mode => 'lexical', principals => {p})", "word"),
         Attack("SELECT * FROM sift.search('a', 'pump {x} {x}*', mode => 'lexical', principals => {p}, snippet_width => 20)", "word"),
@@ -230,6 +237,12 @@ ATTACKS: dict[str, list[Attack]] = {
     "chunks_by_entity": [
         Attack("SELECT * FROM sift.chunks_by_entity('a', '{x}', {p})", "entity"),
         Attack("SELECT * FROM sift.chunks_by_entity('{x}', 'pump')", "tenant", by=("reader", "stranger")),
+    ],
+    "list_claims": [
+        Attack("SELECT * FROM sift.list_claims('a', '{x}', {p})", "key"),
+        Attack("SELECT count(*) FROM sift.list_claims('a', '{x}', {p}) WHERE body ~ 'zz'", "key"),
+        Attack("SELECT * FROM sift.list_claims('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM sift.list_claims('a', '{x}', {p})", "key"),
     ],
     "lexical_candidates": [
         Attack("SELECT * FROM sift.lexical_candidates('a', '{{pump,{x}}}', 50, {p})", "word"),
@@ -271,6 +284,26 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.related('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
         Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM sift.related('a', '{x}', principals => {p})", "key"),
     ],
+    "explain": [
+        Attack("SELECT * FROM sift.explain('a', 'pump zzsalary', {x}, {p})", "chunk"),
+        Attack("SELECT * FROM sift.explain('a', 'pump', key => '{x}', principals => {p})", "key"),
+        # Terms that hidden chunks alone hold: df, idf and the order of the rows. Applications may ask for df anyway.
+        Attack("SELECT * FROM sift.explain('a', 'pump zzz {x} aaa', key => 'note/1', principals => {p})", "word", by=("reader",)),
+        Attack("SELECT e.* FROM sift.explain('a', '{x} pump', 3, {p}, unit => 'document', title_weight => 2) AS e", "word", by=("reader",)),
+        Attack("SELECT * FROM sift.explain('a', 'pump', 2, {p}, filter => '{{\"title\": \"{x}\"}}')", "title"),
+        Attack("SELECT * FROM sift.explain('a', 'pump', key => '{x}', principals => {p}, as_of => '2999-01-01', unit => 'document')", "key"),
+        Attack("SELECT * FROM sift.explain('{x}', 'pump', 1)", "tenant", by=("reader", "stranger")),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM sift.explain('a', 'pump', key => '{x}', principals => {p})", "key"),
+    ],
+    "why_not": [
+        *(Attack(f"SELECT * FROM sift.why_not('a', 'pump', '{{x}}', principals => {{p}}{more})", "key")
+          for more in ("", ", k => 0", ", k => -1", ", unit => 'document'", ", mmr => 0.5", f", as_of => {PAST}", ", filter => '{{\"metadata.year\": 2020}}'")),
+        Attack("SELECT * FROM sift.why_not('a', 'pump', chunk => {x}, principals => {p}, collapse => false)", "chunk"),
+        Attack("SELECT * FROM sift.why_not('a', 'pump {x}', 'note/1', principals => {p}, k => 0)", "word"),
+        Attack("SELECT * FROM sift.why_not('a', '+{x}', 'note/1', principals => {p})", "word"),
+        Attack("SELECT * FROM sift.why_not('{x}', 'pump', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM sift.why_not('a', 'pump', '{x}', principals => {p})", "key"),
+    ],
     "count_matches": [
         Attack("SELECT * FROM sift.count_matches('a', 'pump {x}', {p})", "word"),
         Attack("SELECT * FROM sift.count_matches('a', 'pump -{x}', {p})", "word"),
@@ -278,6 +311,8 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.count_matches('{x}', 'pump')", "tenant", by=("reader", "stranger")),
     ],
     "facets": [
+        Attack("SELECT * FROM sift.facets('a', 'entity', principals => {p}, filter => '{{\"entity\": {{\"$gte\": \"{x}\"}}}}')", "entity"),
+        Attack("SELECT * FROM sift.facets('a', 'entity', 'pump {x}', principals => {p})", "word"),
         Attack("SELECT * FROM sift.facets('a', 'key', 'pump {x}', principals => {p})", "word"),
         Attack("SELECT * FROM sift.facets('a', 'title', principals => {p}, filter => '{{\"title\": \"{x}\"}}')", "title"),
         Attack("SELECT * FROM sift.facets('a', 'key', NULL, NULL, {p}) WHERE value >= '{x}'", "key"),

@@ -85,9 +85,25 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
                 run(f"SELECT * FROM sift.lexical_candidates(%s, '{{one,fox}}', principals => '{{public}}'{options})", (tenant,))
             run("SELECT * FROM sift.term_statistics(%s, '{one,fox}')", (tenant,))
             run("SELECT * FROM sift.chunks_by_entity(%s, 'fox', '{public}')", (tenant,))
+            run("SELECT * FROM sift.put_claims(%s, 'k', '[{\"body\": \"a fox\", \"supports\": [0], \"entities\": [\"fox\"]}]')", (tenant,))
+            run("SELECT sift.put_entities(%s, 'k', '[{\"ordinal\": 0, \"entities\": [\"den\"]}]')", (tenant,))
+            for options in ("", ", title_weight => 2", ", query_embedding => '{1,0}'", ", unit => 'document'"):
+                run(f"SELECT * FROM sift.search(%s, 'fox', principals => '{{public}}', filter => '{{\"$or\": [{{\"entity\": \"den\"}}, {{\"kind\": \"claim\"}}]}}'{options})",
+                    (tenant,))
+            run("SELECT * FROM sift.search(%s, 'fox', principals => '{public}', as_of => clock_timestamp())", (tenant,))
+            run("SELECT * FROM sift.list_claims(%s, 'k', '{public}')", (tenant,))
+            run("SELECT * FROM sift.facets(%s, 'entity', principals => '{public}')", (tenant,))
+            run("SELECT sift.remove_entities(%s, 'k', '[{\"ordinal\": 0, \"entities\": [\"den\"]}]')", (tenant,))
+            run("SELECT sift.remove_entities(%s, 'k')", (tenant,))
+            run("SELECT sift.put_entities(%s, 'k', '[{\"ordinal\": 0, \"entities\": [\"fox\"]}]')", (tenant,))
             run("SELECT * FROM sift.evidence(%s, 'k', 'fox', principals => '{public}')", (tenant,))
             run("SELECT * FROM sift.evidence(%s, 'k', 'fox', principals => '{public}', as_of => clock_timestamp())", (tenant,))
             run("SELECT * FROM sift.search(%s, 'one fox', principals => '{public}', snippet_width => 30, as_of => clock_timestamp())", (tenant,))
+            for options in ("", ", unit => 'document', title_weight => 2", ", as_of => clock_timestamp()", ", as_of => clock_timestamp(), unit => 'document'",
+                            ", query_embedding => '{1,0}', mode => 'dense'", ", filter => '{\"metadata.n\": 1}', query_embedding => '{1,0}'"):
+                run(f"SELECT * FROM sift.explain(%s, 'one fox', key => 'k', principals => '{{public}}'{options})", (tenant,))
+                run(f"SELECT * FROM sift.why_not(%s, 'one fox', 'k', k => 0, principals => '{{public}}'{options})", (tenant,))
+                run(f"SELECT * FROM sift.why_not(%s, 'absent', 'k', principals => '{{public}}', min_score => 9, max_distance => -1{options})", (tenant,))
             run("SELECT sift.register_token_model('late', 2)")
             chunks = "ARRAY(SELECT e.chunk_id FROM sift.chunks_by_entity(%s, 'fox', '{public}') AS e)"
             run(f"SELECT sift.put_token_embeddings(%s, 'late', {chunks}, '{{\"[[1,0],[0,1]]\"}}')", (tenant, tenant))

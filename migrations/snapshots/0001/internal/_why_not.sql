@@ -107,7 +107,8 @@ BEGIN
         query_token_embeddings => query_token_embeddings, token_model => token_model, plain => plain, strip_questions => strip_questions,
         expand => expand, unit => unit, k1 => k1, b => b, title_weight => title_weight, abstract_weight => abstract_weight,
         strategy => strategy, claims_k => claims_k) AS h
-    WHERE h.document_id = v_document AND (v_chunk_id IS NULL OR h.chunk_id = v_chunk_id)
+    WHERE h.document_id = coalesce(v_document, -1)  -- a comparison with NULL would never run the search
+      AND (v_chunk_id IS NULL OR h.chunk_id = v_chunk_id)
     ORDER BY h.rank LIMIT 1;
     s := sift._search_settings(caller, proof, v_tenant_id, tenant, query, principals, filter, query_embedding, mode, model, depth, v_as_of,
                                plain, strip_questions, expand, v_unit, strategy, v_chooses, rrf_k, weights, k1, b, title_weight, abstract_weight);
