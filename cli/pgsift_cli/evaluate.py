@@ -116,7 +116,6 @@ def evaluate(
       pgsift evaluate collections/xquad-en --forms --markdown
     """
     from pgsift.evaluate import evaluate as measure
-
     from pgsift.rerank import load_reranker
 
     if markdown and session.json:
