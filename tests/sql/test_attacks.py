@@ -311,7 +311,7 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.count_matches('{x}', 'pump')", "tenant", by=("reader", "stranger")),
     ],
     "facets": [
-        Attack("SELECT * FROM sift.facets('a', 'entity', principals => {p}, filter => '{{\"entity\": {{\"$gte\": \"{x}\"}}}}')", "entity"),
+        Attack("SELECT * FROM sift.facets('a', 'entity', principals => {p}, filter => '{{\"entity\": {{\"$in\": [\"{x}\", \"pump\"]}}}}')", "entity"),
         Attack("SELECT * FROM sift.facets('a', 'entity', 'pump {x}', principals => {p})", "word"),
         Attack("SELECT * FROM sift.facets('a', 'key', 'pump {x}', principals => {p})", "word"),
         Attack("SELECT * FROM sift.facets('a', 'title', principals => {p}, filter => '{{\"title\": \"{x}\"}}')", "title"),

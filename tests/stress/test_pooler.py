@@ -85,7 +85,8 @@ ARGUMENTS: dict[str, Any] = {
     "embeddings": ["[1,2,3,4,5,6,7,8]"], "stage": "read", "reason": "of a test", "rrf_k": 60.0,
     "metric": "cosine", "ids": [1], "entity": "x", "depth": 50, "min_score": 0.0, "max_distance": 2.0, "per_document": 3,
     "mmr": 0.5, "token_budget": 100, "query_token_embeddings": None, "token_model": None, "scores": [1.0],
-    "purge": True, "collapse": True, "exist_ok": True, "steps": 1, "windows": 2, "width": 100, "snippet_width": 100, "rows": "{}", "values": ["d1"],
+    "purge": True, "collapse": True, "exist_ok": True, "steps": 1, "windows": 2, "width": 100, "snippet_width": 100, "rows": "{}", "strategy": "merged", "claims": '[{"body": "winch", "supports": [0]}]',
+    "mentions": '[{"ordinal": 0, "entities": ["x"]}]', "values": ["d1"],
 }  # fmt: skip
 BY_TYPE: dict[str, Any] = {
     "text": "x", "text[]": ["x"], "integer": 1, "bigint": 1, "bigint[]": [1], "boolean": True,
