@@ -34,6 +34,7 @@ from pgsift_cli import (
     stats,
     sync,
     tenants,
+    tune,
     vocabulary,
 )
 from pgsift_cli import db as db_commands
@@ -70,7 +71,7 @@ app = typer.Typer(
 
 for module in (
     ingest, sync, rebuild, search, evidence, explain, explore, query_terms,
-    delete, history, documents, stats, embed_queries, evaluate,
+    delete, history, documents, stats, embed_queries, evaluate, tune,
 ):  # fmt: skip
     module.register(app)
 doctor.register(app)

@@ -84,19 +84,23 @@ class Bootstrap:
         self._seed = seed
         self._blocks: list[tuple[int, NDArray[np.uint16]]] | None = None
 
-    def estimate(self, values: Mapping[str, float]) -> Estimate:
-        """Mean and interval of one value per query."""
+    def estimate(self, values: Mapping[str, float], *, level: float | None = None) -> Estimate:
+        """Mean and interval of one value per query; at another ``level`` than usual if one is given."""
         import numpy as np
 
         data = np.array([values[query] for query in self._queries], dtype=np.float64)
         means = self._means(data)
-        tail = (1 - self._level) / 2
+        tail = (1 - (self._level if level is None else level)) / 2
         low, high = np.quantile(means, [tail, 1 - tail])
         return Estimate(mean=float(data.mean()), low=float(low), high=float(high))
 
-    def difference(self, values: Mapping[str, float], baseline: Mapping[str, float]) -> Estimate:
+    def difference(
+        self, values: Mapping[str, float], baseline: Mapping[str, float], *, level: float | None = None
+    ) -> Estimate:
         """Mean and interval of ``values - baseline``, query by query."""
-        return self.estimate({query: values[query] - baseline[query] for query in self._queries})
+        return self.estimate(
+            {query: values[query] - baseline[query] for query in self._queries}, level=level
+        )
 
     def _means(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         import numpy as np
