@@ -30,10 +30,9 @@ def test_encodings(content: bytes, expected: str) -> None:
     assert parse(content).text == expected
 
 
-@pytest.mark.parametrize("content", [b"caf\xe9", b"\xff\xfea", b"\xef\xbb\xbf\xff"])
-def test_other_encodings_are_refused(content: bytes) -> None:
-    with pytest.raises(InvalidDocument, match=r"UTF-8|utf-16|utf-8"):
-        parse(content)
+def test_a_byte_order_mark_that_lies_is_refused() -> None:
+    with pytest.raises(InvalidDocument, match="not utf-8, though its byte order mark says so"):
+        parse(b"\xef\xbb\xbf\xff")
 
 
 def test_unknown_format_is_refused() -> None:

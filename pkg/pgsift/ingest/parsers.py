@@ -22,8 +22,9 @@ that is no text or no date is :class:`~pgsift.errors.InvalidDocument` and never 
 that cannot be read and names a classification or a date to retain until: what decides where a text may go is
 heeded or refused.
 
-Bytes are UTF-8 (a byte order mark is dropped) or UTF-16 with a byte order mark; HTML may declare another
-encoding. Anything else is :class:`~pgsift.errors.InvalidDocument`.
+Bytes are UTF-8, or what their byte order mark says, which is dropped; HTML may declare another encoding. Of other
+bytes the encoding is found where the extra ``charset`` is installed, and told in the metadata (``encoding``); else
+they are :class:`~pgsift.errors.InvalidDocument`.
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pgsift.errors import InvalidDocument
 from pgsift.ingest.chunker import Block
 from pgsift.ingest.cleaning import clean_text
+from pgsift.ingest.formats.charset import decoded
 
 if TYPE_CHECKING:
     from pgsift.ingest.formats import Limits
@@ -75,6 +77,7 @@ EXTENSIONS: dict[str, Format] = {
 
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)\s*")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _FENCE = re.compile(r"(---|\+\+\+)[ \t]*(?:\r\n|\r|\n)")
 _MAX_FRONT_MATTER = 64 * 1024
 _DATES = frozenset({"observed_at", "valid_from", "valid_to", "retain_until"})
@@ -138,31 +141,11 @@ def _version(package: str) -> str:
 
 def decode(content: bytes, kind: Format = "text") -> tuple[str, int]:
     """The text of some bytes, and how many characters had to be replaced (HTML only)."""
-    for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    ):
-        if content.startswith(mark):
-            try:
-                return content.decode(encoding), 0
-            except UnicodeDecodeError as error:
-                raise InvalidDocument(
-                    f"not {encoding.removesuffix('-sig')}, though its byte order mark says so: "
-                    f"{error.reason} at byte {error.start}",
-                    hint="Save it as UTF-8.",
-                ) from None
-    if kind == "html":
+    if kind == "html" and not content.startswith(_MARKS):
         from pgsift.ingest.html import decode_html
 
         return decode_html(content)
-    try:
-        return content.decode("utf-8"), 0
-    except UnicodeDecodeError as error:
-        raise InvalidDocument(
-            f"not UTF-8: {error.reason} at byte {error.start}",
-            hint="Save it as UTF-8, or as UTF-16 with a byte order mark.",
-        ) from None
+    return decoded(content)[0], 0
 
 
 def parse(content: str | bytes, kind: Format = "text", limits: Limits | None = None) -> Parsed:
@@ -182,14 +165,20 @@ def parse(content: str | bytes, kind: Format = "text", limits: Limits | None = N
 
         return pool().parse(content, kind, limits or Limits())
     replaced = 0
+    encoding: str | None = None
     if isinstance(content, bytes):
-        content, replaced = decode(content, kind)
+        if kind == "html":
+            content, replaced = decode(content, kind)
+        else:
+            content, encoding = decoded(content)
     text, cleaned = clean_text(content)
     cleaned += replaced
+    found = {} if encoding in (None, "utf-8", "utf-16", "utf-32") else {"encoding": encoding}
     if kind == "text":
-        return Parsed(text, _paragraphs(text), cleaned=cleaned)
+        return Parsed(text, _paragraphs(text), metadata=found, cleaned=cleaned)
     if kind == "markdown":
-        return _markdown(text, cleaned)
+        parsed = _markdown(text, cleaned)
+        return replace(parsed, metadata={**found, **parsed.metadata}) if found else parsed
     if kind == "html":
         from pgsift.ingest.html import parse_html
 

@@ -1,11 +1,10 @@
 """Formats of files that need a library to be read: one small adapter each, run in a process of its own.
 
-An adapter is a module with ``read(content: bytes, limits: Limits) -> Parsed`` (documents) or
-``expand(content: bytes, limits: Limits, format: str) -> Iterator[Member]`` (files that hold several documents). It
-is imported and called in a worker (:mod:`~pgsift.ingest.formats.worker`) that has limits of time and memory, so
-that a hostile or
-broken file costs no more than itself; :mod:`~pgsift.ingest.formats.pool` is the caller's side. Adapters raise
-:class:`~pgsift.errors.InvalidDocument` with what is wrong with the file.
+An adapter is a module with ``read(content: bytes, limits: Limits) -> Parsed`` (documents) or ``expand(content:
+bytes, limits: Limits, format: str) -> Iterator[Member]`` (files that hold several documents). It is imported
+and called in a worker (:mod:`~pgsift.ingest.formats.worker`) that has limits of time and memory, so that a
+hostile or broken file costs no more than itself; :mod:`~pgsift.ingest.formats.pool` is the caller's side.
+Adapters raise :class:`~pgsift.errors.InvalidDocument` with what is wrong with the file.
 
 :data:`FORMATS` names them with the extra of the package that installs what they need.
 """
@@ -74,8 +73,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, least in (
-            ("seconds", 0.001), ("memory_mb", 128), ("workers", 1), ("archive_bytes", 1), ("archive_files", 1),
-            ("archive_ratio", 1), ("archive_depth", 0),
+            ("seconds", 0.001),
+            ("memory_mb", 128),
+            ("workers", 1),
+            ("archive_bytes", 1),
+            ("archive_files", 1),
+            ("archive_ratio", 1),
+            ("archive_depth", 0),
         ):
             value = getattr(self, name)
             if value is not None and not value >= least:

@@ -65,6 +65,15 @@ class TextBuilder:
         heading = one_line(text) or "" if kind in ("heading", "title") else ""
         self.blocks.append(Block(start, self._length, kind, level, heading))
 
+    def extend_code(self, line: str) -> None:
+        """Append a line to the block added last, which is code."""
+        line, cleaned = clean_text(line)
+        self.cleaned += cleaned
+        line = "\n" + line.rstrip()
+        self._parts.append(line)
+        self._length += len(line)
+        self.blocks[-1] = self.blocks[-1]._replace(end=self._length)
+
     def table(self, rows: Sequence[Sequence[str]], caption: str = "") -> None:
         """Append a table as a pipe table, its first row as the header."""
         if caption.strip():

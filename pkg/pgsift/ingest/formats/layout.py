@@ -2,19 +2,16 @@
 
 Coordinates are points with the origin at the upper left of the page as it is read, x to the right and y down.
 
-1. Words of one base line that stand close make a *segment*; a gap of more than :data:`GAP` times the size of the
-   type parts segments (columns, cells of tables).
+1. Words of one base line that stand close make a *segment*; a gap of more than :data:`GAP` times the size of
+   the type parts segments (columns, cells of tables).
 2. A *gutter* is a vertical strip that at most a third of the lines cross, with prose on both sides: lines that
-fill
-   their column. What crosses it (titles, wide figures, tables) parts the page into bands; in each band the left
-   column
-   is read before the right one, and each is looked at in the same way again. Cells of tables do not fill their
-   columns and so do not make a gutter.
+   fill their column. What crosses it (titles, wide figures, tables) parts the page into bands; in each band the
+   left column is read before the right one, and each is looked at in the same way again. Cells of tables do not
+   fill their columns and so do not make a gutter.
 3. In what is left, segments of the same height on the page are one line. Neighbouring lines of at least two
-segments
-   each, three or more of them, whose segments stand in the same columns are a *table*.
-4. Lines become paragraphs: a new one begins after a larger distance than usual, at a change of the size or weight
-   of the type, at an indented line, at a bullet or number of a list.
+   segments each, three or more of them, whose segments stand in the same columns are a *table*.
+4. Lines become paragraphs: a new one begins after a larger distance than usual, at a change of the size or
+   weight of the type, at an indented line, at a bullet or number of a list.
 """
 
 from __future__ import annotations
@@ -281,11 +278,7 @@ def _paragraphs(lines: Sequence[Line]) -> list[Group]:
         return found
     left = min(line.x0 for line in lines)
     right = max(line.x1 for line in lines)
-    steps = [
-        step
-        for one, other in pairwise(lines)
-        if 0 < (step := other.y0 - one.y0) < 3 * other.size
-    ]
+    steps = [step for one, other in pairwise(lines) if 0 < (step := other.y0 - one.y0) < 3 * other.size]
     usual = min(median(steps), 2 * median(line.size for line in lines)) if steps else 0.0
     for line in lines:
         is_item = bool(_BULLET.match(line.text)) and len(line.text) > 3

@@ -2,12 +2,10 @@
 order.
 
 pdfium finds the characters, the words and where they stand; :mod:`~pgsift.ingest.formats.layout` orders them.
-Pages
-and text that are turned by a quarter are turned back. Lines that repeat at the top or bottom of most pages
-(running
-heads, numbers of pages) are left out. A word divided at the end of a line is joined, unless the document writes it
-with a hyphen elsewhere. Larger type and bold lines of their own are headings, the outline of the file tells their
-levels where it has one.
+Pages and text that are turned by a quarter are turned back. Lines that repeat at the top or bottom of most
+pages (running heads, numbers of pages) are left out. A word divided at the end of a line is joined, unless the
+document writes it with a hyphen elsewhere. Larger type and bold lines of their own are headings, the outline of
+the file tells their levels where it has one.
 """
 
 from __future__ import annotations
@@ -370,7 +368,7 @@ def _goes_on(end: str, start: str) -> bool:
     end = end.rstrip()
     if end.endswith(("\u00ad", "-")):
         return start[:1].islower()
-    return end[-1:] not in ".!?:;\"”’" and (start[:1].islower() or (end[-1:] == "," and start[:1].isalnum()))
+    return end[-1:] not in '.!?:;"”’' and (start[:1].islower() or (end[-1:] == "," and start[:1].isalnum()))
 
 
 def _heading_sizes(laid: list[list[list[Group]]], body: float) -> list[float]:
@@ -383,9 +381,7 @@ def _heading_sizes(laid: list[list[list[Group]]], body: float) -> list[float]:
     ]
 
 
-def _kind(
-    group: Group, body: float, larger: list[float], outline: dict[str, int]
-) -> tuple[BlockKind, int]:
+def _kind(group: Group, body: float, larger: list[float], outline: dict[str, int]) -> tuple[BlockKind, int]:
     if group.kind == "table":
         return "table", 0
     text = " ".join(line.text for line in group.lines)

@@ -1,7 +1,7 @@
 """Workers that parse: started when needed, used again, ended when they take too long or die.
 
-A worker serves one file at a time. How many run is decided by the callers, which take one each: the ingest parses
-as many files at a time as :attr:`Limits.workers` says.
+A worker serves one file at a time. How many run is decided by the callers, which take one each: the ingest
+parses as many files at a time as :attr:`Limits.workers` says.
 """
 
 from __future__ import annotations
