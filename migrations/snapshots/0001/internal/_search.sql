@@ -21,6 +21,9 @@
 --
 -- collapse_clusters: of documents that are near-duplicates of each other, the one with the best hit stays (sift._leaders).
 -- as_of: the same over what was current at that time, by legs of its own (sift._lexical_as_of, sift._dense_as_of).
+--
+-- Plans are generic: the statement that fuses is long, and planned for the arrays at hand it seems cheaper than the plan for any arrays, so that
+-- it would be planned again by every search, for longer than it runs.
 CREATE OR REPLACE FUNCTION sift._search(
     caller          oid,
     proof           bytea,
@@ -89,6 +92,7 @@ RETURNS TABLE (
     claim            jsonb
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
+    SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
