@@ -220,7 +220,7 @@ BEGIN
             WHEN 'not_chosen' THEN format('It comes at rank %s of the fused ranking; of these, %s chose others.', rank,
                                           concat_ws(' and ', CASE WHEN query_token_embeddings IS NOT NULL THEN 'late interaction' END,
                                                     CASE WHEN mmr IS NOT NULL THEN 'mmr' END, CASE WHEN token_budget IS NOT NULL THEN 'the token budget' END))
-            WHEN 'beyond_k' THEN format('It comes at rank %s, beyond the %s hits asked for.', rank, v_rows)
+            WHEN 'beyond_k' THEN format('It comes at rank %s, and the hits asked for end at rank %s.', rank, v_rows)
             WHEN 'earlier_page' THEN format('It comes at rank %s, among the %s that skip leaves out.', rank, skip)
             ELSE format('It belongs at rank %s, but the index of vectors, which is approximate, did not give it.', rank) END;
         RETURN NEXT;
