@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ from pgsift_cli.output import safe
 from pgsift_cli.search import Mode, Unit, _cap, _filter, _weights
 
 if TYPE_CHECKING:
-    from pgsift.models import Explanation, Strategy
+    from pgsift.models import Explanation
 
 
 class Claims(StrEnum):
@@ -154,7 +154,7 @@ def explain(
             b=b,
             title_weight=title_weight,
             abstract_weight=abstract_weight,
-            strategy=cast("Strategy", strategy.value),
+            strategy=strategy.value,
             as_of=as_of,
             plain=plain,
             strip_questions=strip_questions,
@@ -296,7 +296,7 @@ def why_not(
             b=b,
             title_weight=title_weight,
             abstract_weight=abstract_weight,
-            strategy=cast("Strategy", strategy.value),
+            strategy=strategy.value,
             claims_k=claims_k,
             as_of=as_of,
             collapse_clusters=collapse_clusters,
