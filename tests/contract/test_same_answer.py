@@ -165,7 +165,9 @@ def by_psql(dsn: str, question: Question) -> list[dict[str, Any]]:
         pytest.skip("there is no psql here")
     given = {
         "tenant": TENANT, "query": question.query, "k": question.k, "mode": question.mode,
-        "principals": list(question.principals), **question.options,
+        "principals": list(question.principals),
+        # The store and the command line show snippets unless told otherwise; plain SQL asks for them.
+        "snippet_width": 300, **question.options,
     }  # fmt: skip
     arguments = [
         sql.SQL("{} => {}").format(
