@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgsift.domain.analyzer import Analyzer
-from pgsift.domain.query import strip_question
+from pgsift.domain.query import is_question, strip_question
 from pgsift.duplicates import MIN_TOKENS, jaccard, shingles
 from pgsift.evaluate.metrics import Bootstrap, Estimate
 
@@ -30,7 +30,7 @@ def keyword_form(text: str, analyzer: Analyzer) -> str:
     """
     kept = []
     dropped = False
-    stripped, left_out = strip_question(text)
+    stripped, left_out = strip_question(text) if is_question(text) else (text, [])
     for word in stripped.split():
         bare = word.strip("".join({c for c in word if unicodedata.category(c)[0] in "PS"}))
         if bare and analyzer.query_terms(bare):

@@ -185,8 +185,8 @@ class TuneReport:
         return (
             f"in brackets: the {level:.0%} percentile bootstrap interval over {self.queries:,} queries "
             f"({resamples:,} resamples, seed {self.settings['seed']}; differences are paired). The interval of "
-            f"the best is at {_adjusted(level, others):.2%}, for {others} comparisons. Chosen and measured on the same queries: "
-            "confirm on others. Nothing was changed."
+            f"the best is at {_adjusted(level, others):.2%}, for {others} comparisons. Chosen and measured on the "
+            "same queries: confirm on others. Nothing was changed."
         )
 
     def to_table(self) -> str:
