@@ -62,6 +62,8 @@ SILENT = {
     "list_acronyms",
     "tokenize", "analyzer_fingerprint", "schema_version", "list_tenants", "list_models", "list_token_models",
     "cache_query_embedding", "corpus_statistics",
+    # Writes down what it is given and returns its number; what is written, writers alone read.
+    "log_query",
     # Anyone may fold and pack: both return counts of rows of statistics, none of documents.
     "fold_statistics", "pack_postings",
     # Statistics, for applications alone: numbers of the tenant's corpus, no document.

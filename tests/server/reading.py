@@ -59,6 +59,7 @@ def fill(dsn: str) -> None:
         connection.execute("SELECT sift.delete_documents('t', '{doc-17,doc-18}', 'wrong')")
         connection.execute("SELECT sift.add_dead_letter('t', 'parse', 'unreadable', key => 'bad')")
         connection.execute("SELECT sift.cache_query_embedding('t', 'red car', '{1,2,0.5}', 'toy')")
+        connection.execute("SELECT sift.log_query('t', 'red car', '{public}', '{\"k\": 3}', '{1,2,0.5}')")
         connection.execute("SELECT pg_catalog.count(*) FROM sift.put_documents('other', '[{\"key\": \"x\", \"text\": \"red\"}]')")
 
 

@@ -99,6 +99,7 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                         [{"body": f"A pump, as {key.rstrip('/1')} says", "supports": [0], "effect": {"of": "zzmemo" if "zz" in key else "pier"}, "entities": ["zzowner"] * ("zz" in key)}])))
                 admin.execute("SELECT sift.set_acronyms('zzb', '{\"ZZM\": \"zzmerger\"}')")
                 admin.execute("SELECT sift.cache_query_embedding('zzb', 'takeover of zzmerger', '{1,0,0}', 'm3')")
+                admin.execute("SELECT sift.log_query('zzb', 'takeover of zzmerger'), sift.log_query('a', 'zzmemo')")
                 for who, granted in {
                     "reader": "sift_reader", "stranger": "sift_reader", "app": "sift_app", "both": "sift_app", "nobody": None,
                 }.items():
@@ -368,6 +369,7 @@ APPLICATIONS_ONLY = {
     "list_acronyms": "what somebody wrote into the vocabulary, no document",
     "term_statistics": "numbers of the whole tenant, no document",
     "cache_query_embedding": "writes what a query's vector is; returns nothing",
+    "log_query": "writes down what it is given, without looking at a document; returns the number of the entry",
 }
 
 

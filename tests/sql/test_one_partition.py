@@ -116,6 +116,8 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
             run("SELECT sift.fold_statistics(%s)", (tenant,))
             run("SELECT * FROM sift.search(%s, 'one fox', principals => '{public}')", (tenant,))
             run("SELECT * FROM sift.delete_documents(%s, '{k}')", (tenant,))
+            run("SELECT sift.log_query(%s, 'one fox', hits => '[{\"rank\": 1, \"chunk_id\": 1, \"document_id\": 1, \"key\": \"x/2\"}]')", (tenant,))
+            run("SELECT * FROM sift.list_queries(%s)", (tenant,))
             run("SELECT sift.add_dead_letter(%s, 'read', 'why')", (tenant,))
             run("SELECT * FROM sift.list_dead_letters(%s)", (tenant,))
             run("SELECT sift.add_dead_letter(%s, 'read', 'why', 'lost')", (tenant,))
@@ -139,6 +141,7 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
             run("SELECT * FROM sift.compare_manifests(%s, 'before')", (tenant,))
             run("SELECT sift.end_sync(%s, 's'), sift.drop_manifest(%s, 'before')", (tenant, tenant))
             run("SELECT * FROM sift.purge_documents(%s, '{x/2}')", (tenant,))
+            run("SELECT sift.purge_queries(%s, 'infinity')", (tenant,))
         run("SELECT sift.drop_tenant('a')")
     own = [plan for plan in plans if "sift." in plan]
     assert len(own) > 100
