@@ -36,7 +36,7 @@ def add(
     \b
     Examples:
       pgsift claims add claims.jsonl
-      pgsift claims add - --json < claims.jsonl
+      cat claims.jsonl | pgsift claims add -
     """
     with session.store() as store:
         found = [
