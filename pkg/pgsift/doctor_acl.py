@@ -662,8 +662,8 @@ class _Probe:
             "distinct_sources": "SELECT x.* FROM sift.distinct_sources(%s, ARRAY[%s], %s::text[]) AS x",
             "cite": "SELECT x.csl FROM sift.cite(%s, ARRAY[%s], %s::text[]) AS x",
             "related": "SELECT x.key FROM sift.related(%s, %s, principals => %s::text[]) AS x",
-            "explain": "SELECT x.name, x.value FROM sift.explain(%s, 'a', key => %s, principals => %s::text[]) AS x",
-            "why_not": "SELECT x.reason, x.document_key FROM sift.why_not(%s, 'a', %s, principals => %s::text[], plain => true) AS x",
+            "explain": "SELECT x.name FROM sift.explain(%s, 'word', key => %s, principals => %s::text[]) AS x",
+            "why_not": "SELECT x.reason FROM sift.why_not(%s, 'word', %s, principals => %s::text[]) AS x",
         }
         if who is not None:
             # Writers are told why a document may not be seen; applications are not.
