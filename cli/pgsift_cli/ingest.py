@@ -9,6 +9,7 @@ import typer
 from pgsift_cli._common import SOME_FAILED, Session, command, no_empty_name, writing_embedder
 
 if TYPE_CHECKING:
+    from pgsift.ingest.formats import Limits
     from pgsift.models import IngestReport
 
 Acl = Annotated[
@@ -59,6 +60,26 @@ KeepSource = Annotated[
     bool, typer.Option("--keep-source", help="Keep the bytes of the documents too, compressed.")
 ]
 
+ParseSeconds = Annotated[
+    float,
+    typer.Option(
+        "--parse-seconds",
+        metavar="N",
+        min=0.001,
+        help="How long reading one PDF, Office file and the like may take.",
+    ),
+]
+ParseMemory = Annotated[
+    int,
+    typer.Option("--parse-memory", metavar="MB", min=128, help="How much memory reading one may take."),
+]
+ParseWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--parse-workers", metavar="N", min=1, help="How many are read at a time. Default: one a core, up to 4."
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
@@ -70,7 +91,9 @@ def ingest(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATH…", help="Files and folders (text, Markdown, HTML, JSON lines); - is standard input."
+            metavar="PATH…",
+            help="Files and folders (text, Markdown, HTML, PDF, Office, mail, ZIP, JSON lines and more: "
+            "docs/formats.md); - is standard input.",
         ),
     ],
     acl: Acl = None,
@@ -84,7 +107,7 @@ def ingest(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="text, markdown, html or jsonl, instead of what the file name says.",
+            help="text, markdown, html, pdf, jsonl and so on, instead of what content and name say.",
         ),
     ] = None,
     key: Annotated[
@@ -92,6 +115,9 @@ def ingest(
         typer.Option("--key", metavar="KEY", help="Key of the document on standard input. Default: stdin."),
     ] = None,
     keep_source: KeepSource = False,
+    parse_seconds: ParseSeconds = 120,
+    parse_memory: ParseMemory = 2048,
+    parse_workers: ParseWorkers = None,
     sync: Annotated[
         bool,
         typer.Option("--sync", help="Synchronize the folders given, as pgsift sync does: also move and delete."),
@@ -135,6 +161,7 @@ def ingest(
                 format=format,
                 key=key,
                 sync=sync,
+                limits=parse_limits(parse_seconds, parse_memory, parse_workers),
             )
     except BaseException as error:
         done = report_of(error)
@@ -149,6 +176,13 @@ def ingest(
     if report.failed:
         session.out.remark(f"{report.failed:,} sources failed; list them with: pgsift dead-letters")
         raise typer.Exit(SOME_FAILED)
+
+
+def parse_limits(seconds: float, memory_mb: int, workers: int | None) -> Limits:
+    """What reading one file may cost, as the library takes it."""
+    from pgsift.ingest.formats import Limits
+
+    return Limits(seconds=seconds, memory_mb=memory_mb, workers=workers)
 
 
 def access(acl: list[str] | None, deny: list[str] | None) -> Any:

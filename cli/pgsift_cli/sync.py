@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, writing_embedder
-from pgsift_cli.ingest import Acl, Classification, Deny, EmbedderName, KeepSource, access, remarks
+from pgsift_cli.ingest import (
+    Acl,
+    Classification,
+    Deny,
+    EmbedderName,
+    KeepSource,
+    ParseMemory,
+    ParseSeconds,
+    ParseWorkers,
+    access,
+    parse_limits,
+    remarks,
+)
 from pgsift_cli.output import safe
 
 if TYPE_CHECKING:
@@ -51,11 +63,14 @@ def sync(
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="text, markdown, html or jsonl, instead of what the file names say.",
+            help="text, markdown, html, pdf, jsonl and so on, instead of what content and names say.",
         ),
     ] = None,
     embedder: EmbedderName = None,
     keep_source: KeepSource = False,
+    parse_seconds: ParseSeconds = 120,
+    parse_memory: ParseMemory = 2048,
+    parse_workers: ParseWorkers = None,
     listing: Annotated[bool, typer.Option("--list", help="List what is synchronized, and end.")] = False,
     forget: Annotated[
         str | None,
@@ -115,6 +130,7 @@ def sync(
                     format=format,
                     embedder=model,
                     keep_source=keep_source,
+                    limits=parse_limits(parse_seconds, parse_memory, parse_workers),
                     progress=progress,
                 )
                 reports.append(report)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -32,6 +33,7 @@ from pgsift.errors import (
 from pgsift.ingest import pipeline, sources
 from pgsift.ingest.checking import checked_acl
 from pgsift.ingest.chunker import Chunker
+from pgsift.ingest.formats import Limits
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Tally
 from pgsift.ingest.retrying import Task
 from pgsift.ingest.sources import Broken, Found, Item, Options, Source
@@ -66,9 +68,11 @@ class Ingest:
         model: str | None = None,
         chunk_size: int | None = None,
         keep_source: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         self.store = store
         self.keep_source = keep_source
+        self.limits = limits or Limits()
         self.tenant = tenant
         self.embedder = embedder
         self.model = embedder.name if embedder is not None else model
@@ -110,7 +114,9 @@ class Ingest:
     ) -> IngestReport:
         """Ingest sources; see :meth:`pgsift.Store.ingest`."""
         sources.check(given)
-        options = made_options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+        options = made_options(
+            prefix=prefix, format=format, key=key, acl=acl, classification=classification, limits=self.limits
+        )
         if key is not None and not sources.is_standard_input(given):
             raise InvalidArgument(
                 "key names the document on standard input",
@@ -313,6 +319,7 @@ class Ingest:
             model=self.model,
             dimensions=dimensions,
             keep_source=self.keep_source,
+            limits=self.limits,
             remote=pipeline.RemotePolicy(tenant.remote_classifications, tenant.remote_retained)
             if self._remote()
             else None,
@@ -364,6 +371,7 @@ class Ingest:
             "keep_source": self.keep_source,
             "chunk_size": self.chunker.target,
             "sync": None if self.sync is None else self.sync.name,
+            "limits": None if self.limits == Limits() else asdict(self.limits),
         }
 
     def _stream(self, stream: Any, tasks: Tasks) -> None:
@@ -710,6 +718,7 @@ def made_options(
     key: str | None,
     acl: Any,
     classification: str | None,
+    limits: Limits | None = None,
 ) -> Options:
     """The options of an ingest, checked before anything starts."""
     if acl is not None:
@@ -720,7 +729,14 @@ def made_options(
                 "a principal is empty",
                 hint="Leave acl out for the default; an empty list is nobody but writers.",
             )
-    return Options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+    return Options(
+        prefix=prefix,
+        format=format,
+        key=key,
+        acl=acl,
+        classification=classification,
+        limits=limits or Limits(),
+    )
 
 
 def _by_access(items: Iterable[Hashed]) -> list[tuple[Acl, list[Hashed]]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -31,6 +32,7 @@ from pgsift.errors import (
 from pgsift.ingest import pipeline, sources
 from pgsift.ingest.checking import checked_acl
 from pgsift.ingest.chunker import Chunker
+from pgsift.ingest.formats import Limits
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Tally
 from pgsift.ingest.retrying import Task
 from pgsift.ingest.sources import Broken, Found, Item, Options, Source
@@ -65,9 +67,11 @@ class AsyncIngest:
         model: str | None = None,
         chunk_size: int | None = None,
         keep_source: bool = False,
+        limits: Limits | None = None,
     ) -> None:
         self.store = store
         self.keep_source = keep_source
+        self.limits = limits or Limits()
         self.tenant = tenant
         self.embedder = embedder
         self.model = embedder.name if embedder is not None else model
@@ -109,7 +113,9 @@ class AsyncIngest:
     ) -> IngestReport:
         """Ingest sources; see :meth:`pgsift.AsyncStore.ingest`."""
         sources.check(given)
-        options = made_options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+        options = made_options(
+            prefix=prefix, format=format, key=key, acl=acl, classification=classification, limits=self.limits
+        )
         if key is not None and not sources.is_standard_input(given):
             raise InvalidArgument(
                 "key names the document on standard input",
@@ -312,6 +318,7 @@ class AsyncIngest:
             model=self.model,
             dimensions=dimensions,
             keep_source=self.keep_source,
+            limits=self.limits,
             remote=pipeline.RemotePolicy(tenant.remote_classifications, tenant.remote_retained)
             if self._remote()
             else None,
@@ -363,6 +370,7 @@ class AsyncIngest:
             "keep_source": self.keep_source,
             "chunk_size": self.chunker.target,
             "sync": None if self.sync is None else self.sync.name,
+            "limits": None if self.limits == Limits() else asdict(self.limits),
         }
 
     async def _stream(self, stream: Any, tasks: AsyncTasks) -> None:
@@ -709,6 +717,7 @@ def made_options(
     key: str | None,
     acl: Any,
     classification: str | None,
+    limits: Limits | None = None,
 ) -> Options:
     """The options of an ingest, checked before anything starts."""
     if acl is not None:
@@ -719,7 +728,14 @@ def made_options(
                 "a principal is empty",
                 hint="Leave acl out for the default; an empty list is nobody but writers.",
             )
-    return Options(prefix=prefix, format=format, key=key, acl=acl, classification=classification)
+    return Options(
+        prefix=prefix,
+        format=format,
+        key=key,
+        acl=acl,
+        classification=classification,
+        limits=limits or Limits(),
+    )
 
 
 def _by_access(items: Iterable[Hashed]) -> list[tuple[Acl, list[Hashed]]]:

@@ -56,6 +56,7 @@ class Sync(Ingest):
             embedder=None if dry_run else embedder,
             chunk_size=chunk_size,
             keep_source=keep_source,
+            limits=options.limits,
         )
         if os.fspath(path) == sources.STDIN or os.fspath(path) == "-":
             raise InvalidArgument(

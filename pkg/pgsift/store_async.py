@@ -39,6 +39,7 @@ from pgsift.errors import (
 from pgsift.ingest import retrying
 from pgsift.ingest import sources as reading
 from pgsift.ingest.chunker import DEFAULT_TARGET
+from pgsift.ingest.formats import Limits
 from pgsift.ingest.sources import Source
 from pgsift.models import (
     AccessCheck,
@@ -413,6 +414,7 @@ class AsyncStore:
         chunk_size: int = DEFAULT_TARGET,
         progress: Callable[[Progress], None] | None = None,
         token_embedder: TokenEmbedder | None = None,
+        limits: Limits | None = None,
     ) -> IngestReport:
         """Ingest files, folders, JSON lines, standard input (``"-"``) or documents, and report what was done.
 
@@ -424,8 +426,8 @@ class AsyncStore:
         ``acl`` is for documents that bring no access list; without it a new document gets what the prefix of
         its key or the tenant gives, and a known one keeps what it has. The access list is no part of the
         content: where it alone is another, the document is ``updated``. ``prefix`` stands before keys. ``format``
-        (``text``, ``markdown``, ``html``, ``jsonl``) overrides what the extension says and tells what
-        standard input is; ``key`` names the document read there. With ``sync`` the folders among the sources
+        (``text``, ``pdf``, ``jsonl``, …: docs/formats.md) overrides what content and extension say and tells
+        what standard input is; ``key`` names the document read there. With ``sync`` the folders among the sources
         are synchronized as :meth:`sync` does it. With ``keep_source`` the bytes of what is parsed are
         kept, compressed, and :meth:`document_source` gives them back; of a JSON line the whole line, which
         readers are not given. ``classification`` is for documents that bring none, in their front matter
@@ -433,6 +435,8 @@ class AsyncStore:
         stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
         units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step. ``token_embedder``
         stores token vectors of the chunks that have none, when all else is stored (:meth:`embed_tokens`).
+        ``limits`` (:class:`pgsift.ingest.formats.Limits`) is what the parser of one file may cost in time and
+        memory, how many run at a time, and what an archive may hold.
         """
         if sync:
             folders, rest = reading.folders_and_rest(sources)
@@ -456,6 +460,7 @@ class AsyncStore:
                         keep_source=keep_source,
                         chunk_size=chunk_size,
                         progress=progress,
+                        limits=limits,
                     )
                 ).ingest
                 for folder in folders
@@ -472,6 +477,7 @@ class AsyncStore:
             model=model,
             chunk_size=chunk_size,
             keep_source=keep_source,
+            limits=limits,
         )
         report = await ingest.run(
             sources,
@@ -503,6 +509,7 @@ class AsyncStore:
         keep_source: bool = False,
         chunk_size: int = DEFAULT_TARGET,
         progress: Callable[[Progress], None] | None = None,
+        limits: Limits | None = None,
     ) -> SyncReport:
         """Make the store hold what a folder, or a feed of JSON lines, holds, and report whether that adds up.
 
@@ -519,7 +526,9 @@ class AsyncStore:
         something of it, unless ``allow_empty``. An interrupted run is simply run again. With ``dry_run``
         nothing is changed, and the report lists what would be.
         """
-        options = made_options(prefix=prefix, format=format, key=None, acl=acl, classification=classification)
+        options = made_options(
+            prefix=prefix, format=format, key=None, acl=acl, classification=classification, limits=limits
+        )
         if not dry_run:
             return await AsyncSync(
                 self,
@@ -774,6 +783,7 @@ class AsyncStore:
                         keep_source=task.keep_source,
                         chunk_size=task.chunk_size,
                         progress=progress,
+                        limits=task.options.limits,
                     )
                 ).ingest
             else:
@@ -783,6 +793,7 @@ class AsyncStore:
                     embedder=wanted,
                     chunk_size=task.chunk_size,
                     keep_source=task.keep_source,
+                    limits=task.options.limits,
                 )
                 report = await ingest.retry(task, progress)
             reports.append(report)

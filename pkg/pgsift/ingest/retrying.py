@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from pgsift.ingest.chunker import DEFAULT_TARGET
+from pgsift.ingest.formats import Limits
 from pgsift.ingest.sources import Found, Options, read_file, walk
 from pgsift.models import DeadLetter, IngestReport
 
@@ -68,6 +69,7 @@ def tasks(letters: Iterable[DeadLetter]) -> tuple[list[Task], list[int]]:
                     format=told.get("format"),
                     acl=told.get("acl"),
                     classification=told.get("classification"),
+                    limits=Limits(**(told.get("limits") or {})),
                 ),
                 told.get("model"),
                 told.get("chunk_size") or DEFAULT_TARGET,

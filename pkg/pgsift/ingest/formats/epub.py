@@ -86,10 +86,9 @@ def read(content: bytes, limits: Limits) -> Parsed:
     if not chapters:
         raise InvalidDocument("the EPUB is broken: none of its chapters is in it")
     said = _said(package)
+    title, language = said.pop("title"), said.pop("language")
     return builder.parsed(
-        title=said.pop("title"),
-        metadata={**said, "missing_chapters": missing or None},
-        language=said.pop("language") or None,
+        title=title, metadata={**said, "missing_chapters": missing or None}, language=language or None
     )
 
 

@@ -217,10 +217,11 @@ def _words(
             body = _CONTROL.sub(" ", body).strip()
         if "\u00ad" in body:
             body = body.replace("\u00ad", "")
+        if not body:
+            cleaned += hyphen
+            continue
         if hyphen:
             body += "\u00ad"
-        if not body:
-            continue
         across = (y1 - y0) if quarter % 2 == 0 else (x1 - x0)
         weight = weight_of(text_page, start)
         words.append((Word(body, x0, y0, x1, y1, max(across, 0.1), weight >= 600), quarter))
