@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -303,7 +304,7 @@ def page(found: Mapping[tuple[str, str], Any], kept: str) -> str:
                     ),
                 ),
             ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(map(_wrapped, parts)) + "\n"
 
 
 def losses(wholes: Mapping[str, Any]) -> str:
@@ -334,6 +335,13 @@ def _differences(results: Mapping[str, Any], measures: Iterable[str]) -> str:
             for number, one in enumerate(result["differences"])
         ),
     )
+
+
+def _wrapped(part: str) -> str:
+    """A paragraph in lines; tables, lists, headings and what was written by hand as they are."""
+    if part.startswith(("|", "-", "#", "<")):
+        return part
+    return textwrap.fill(part, width=118, break_long_words=False, break_on_hyphens=False)
 
 
 def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
