@@ -238,7 +238,7 @@ class TestForgetting:
     def test_a_key_that_is_a_word(self, conn: psycopg.Connection) -> None:
         alone, within = (one(conn, "SELECT sift.log_query('t', %s)", query) for query in (" pump ", "pump recall"))
         conn.execute("SELECT count(*) FROM sift.purge_documents('t', '{pump}')")
-        queries = dict(conn.execute("SELECT query_id, query FROM sift.list_queries('t')").fetchall())
+        queries: dict[int, str] = dict(conn.execute("SELECT query_id, query FROM sift.list_queries('t')").fetchall())
         assert queries[alone].startswith("sha256:")
         assert queries[within] == "pump recall"
         assert one(conn, "SELECT sum(found) FROM sift.audit_deletion('t', 'pump') WHERE place = 'query_log'") == 0
@@ -262,7 +262,7 @@ class TestForgetting:
 class TestReplay:
     def test_nothing_drifts_where_nothing_changed(self, store: Store) -> None:
         for options in ({"k": 2}, {"unit": "document", "k1": 0.5}, {"filter": "key != 'pump'"}, {"mode": "lexical", "skip": 1}):
-            result = store.search("t", "pump winch", principals=["public"], log=True, **options)  # type: ignore[arg-type]
+            result = store.search("t", "pump winch", principals=["public"], log=True, **options)
             assert result.query_id is not None
             assert result.to_dict()["query_id"] == result.query_id
         report = store.replay_queries("t")

@@ -155,12 +155,16 @@ class TestValues:
         "wrong",
         [
             {"k1": -1}, {"k1": float("nan")}, {"b": 1.5}, {"title_weight": -1}, {"abstract_weight": float("inf")}, {"depth": 0},
-            {"rrf_k": -1}, {"weights": (0, 0)}, {"weights": (1, -1)}, {"min_score": float("nan")},
+            {"rrf_k": -1}, {"weights": (1,)}, {"weights": (0, 0)}, {"weights": (1, -1)}, {"min_score": float("nan")},
         ],
     )  # fmt: skip
     def test_settings_are_checked(self, wrong: dict[str, Any]) -> None:
         with pytest.raises(InvalidArgument):
             Settings(**wrong)
+
+    def test_weights_may_be_a_list(self) -> None:
+        assert Settings(weights=[1, 0.5]) == Settings(weights=(1, 0.5))  # type: ignore[arg-type]
+        assert len({Settings(weights=[1, 0.5]), Settings(weights=(1, 0.5))}) == 1  # type: ignore[arg-type]
 
     def test_one_after_the_other_or_all_together(self) -> None:
         now = Settings()

@@ -56,7 +56,10 @@ class Settings:
             raise InvalidArgument(f"depth is {self.depth}, must lie between 1 and 10,000")
         if not 0 <= self.rrf_k <= 1e100:
             raise InvalidArgument(f"rrf_k is {self.rrf_k}, must lie between 0 and 1e100")
-        if len(self.weights) != 2 or not all(0 <= w < math.inf for w in self.weights) or not any(self.weights):
+        pair: tuple[float, ...] = tuple(self.weights)
+        # A list would do for a search, but settings are told apart by their hash.
+        object.__setattr__(self, "weights", pair)
+        if len(pair) != 2 or not all(0 <= weight < math.inf for weight in pair) or not any(pair):
             raise InvalidArgument(
                 f"weights are {self.weights}, must be two finite numbers, not negative and not both zero"
             )
