@@ -30,7 +30,9 @@ BEGIN
             FROM unnest(string_to_array(coalesce(h.unranked_tokens, h.tokens), ' ')) WITH ORDINALITY AS t (term, position)
             WHERE t.term = ANY (v_terms)
             GROUP BY t.term
-            OFFSET 0) AS n;
+            OFFSET 0) AS n
+        -- As in unranked_terms, which holds nothing of what is an overlap whole.
+        WHERE h.unranked_tokens IS NULL OR n.tf > n.again;
         RETURN;
     END IF;
     RETURN QUERY
