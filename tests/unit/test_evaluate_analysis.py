@@ -24,6 +24,7 @@ from pgsift.evaluate.cache import CachedEmbedder  # noqa: E402
 from pgsift.evaluate.sweep import Settings, _candidates, parse_values, shown  # noqa: E402
 
 ENGLISH = get_analyzer("english")
+QUERY_WORDS = ["How", "do", "I", "the", "winch", "stop", "of", "a", "rope?", "(ferry)"]
 
 
 class TestKeywordForm:
@@ -43,7 +44,7 @@ class TestKeywordForm:
     def test_forms(self, query: str, keywords: str) -> None:
         assert keyword_form(query, ENGLISH) == keywords
 
-    @given(st.lists(st.sampled_from("How do I the winch stop of a rope? (ferry)".split()), max_size=8))
+    @given(st.lists(st.sampled_from(QUERY_WORDS), max_size=8))
     def test_the_terms_are_those_of_the_stripped_query(self, words: list[str]) -> None:
         query = " ".join(words)
         left = search_terms(ENGLISH, query)
@@ -74,14 +75,15 @@ class TestLegs:
         qrels = {"q": dict.fromkeys(data.draw(keys) or ["a"], 1)}
         lexical, dense = data.draw(keys), data.draw(keys)
         merged = data.draw(st.permutations(list(dict.fromkeys(lexical + dense))))
-        legs = compare_legs(qrels, {"q": lexical}, {"q": dense}, Bootstrap(["q"], resamples=2), depth=6, hybrid={"q": merged})
+        bootstrap = Bootstrap(["q"], resamples=2)
+        legs = compare_legs(qrels, {"q": lexical}, {"q": dense}, bootstrap, depth=6, hybrid={"q": merged})
         assert legs.hybrid is not None
         assert legs.hybrid.mean <= legs.union.mean
         assert legs.relevant == len(qrels["q"])
 
 
 class TestDuplicates:
-    LONG = "the harbour master keeps the key of the winch house and hands it out against a signature every morning " * 2
+    LONG = "the harbour master keeps the key of the winch house and hands it out against a signature daily " * 2
 
     def test_copies_and_near_copies(self) -> None:
         count = Duplicates(ENGLISH).count
@@ -143,8 +145,9 @@ class TestValues:
     @pytest.mark.parametrize(
         ("name", "text"),
         [
-            ("k1", ""), ("k1", "a"), ("k1", "1:2"), ("k1", "2:1:0.5"), ("k1", "0:1:0"), ("k1", "0:1:-1"), ("k1", "0:1e9:1"),
-            ("k1", "none"), ("weights", "1"), ("weights", "1:2:3"), ("depth", "10.5"), ("k1", "0:inf:1"), ("k1", "0:1:nan"),
+            ("k1", ""), ("k1", "a"), ("k1", "1:2"), ("k1", "2:1:0.5"), ("k1", "0:1:0"), ("k1", "0:1:-1"),
+            ("k1", "0:1e9:1"), ("k1", "none"), ("weights", "1"), ("weights", "1:2:3"), ("depth", "10.5"),
+            ("k1", "0:inf:1"), ("k1", "0:1:nan"),
         ],
     )  # fmt: skip
     def test_refused(self, name: str, text: str) -> None:
@@ -154,8 +157,9 @@ class TestValues:
     @pytest.mark.parametrize(
         "wrong",
         [
-            {"k1": -1}, {"k1": float("nan")}, {"b": 1.5}, {"title_weight": -1}, {"abstract_weight": float("inf")}, {"depth": 0},
-            {"rrf_k": -1}, {"weights": (1,)}, {"weights": (0, 0)}, {"weights": (1, -1)}, {"min_score": float("nan")},
+            {"k1": -1}, {"k1": float("nan")}, {"b": 1.5}, {"title_weight": -1}, {"depth": 0}, {"rrf_k": -1},
+            {"abstract_weight": float("inf")}, {"weights": (1,)}, {"weights": (0, 0)}, {"weights": (1, -1)},
+            {"min_score": float("nan")},
         ],
     )  # fmt: skip
     def test_settings_are_checked(self, wrong: dict[str, Any]) -> None:

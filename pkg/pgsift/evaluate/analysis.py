@@ -24,9 +24,9 @@ def keyword_form(text: str, analyzer: Analyzer) -> str:
     typed.
 
     Left out are what makes it a question (:func:`~pgsift.domain.query.strip_question`), words of which the
-    analyzer keeps nothing (stopwords, single letters), and punctuation at the ends of words. A query of
-    which nothing but punctuation would go, or nothing would be left, stays as it is; scripts written without
-    spaces have no words to leave out.
+    analyzer keeps nothing (stopwords, single letters), and punctuation at the ends of words. A query stays as
+    it is if nothing but punctuation would go, nothing would be left, or what is left would read as a question;
+    scripts written without spaces have no words to leave out.
     """
     kept = []
     dropped = False
@@ -37,7 +37,8 @@ def keyword_form(text: str, analyzer: Analyzer) -> str:
             kept.append(bare)
         else:
             dropped = True
-    return " ".join(kept) if kept and (dropped or left_out) else text
+    keywords = " ".join(kept)
+    return keywords if kept and (dropped or left_out) and not is_question(keywords) else text
 
 
 @dataclass(frozen=True)
