@@ -150,7 +150,7 @@ def test_units_equal_the_oracle_and_the_definition(conn: psycopg.Connection, see
             }  # fmt: skip
             found = conn.execute(
                 "SELECT key, chunk_id, document_id, score, kind, body FROM sift.lexical_search('t', %(q)s, %(k)s, %(who)s, %(filter)s,"
-                " unit => %(unit)s, title_weight => %(tw)s, abstract_weight => %(aw)s, per_document => 1000)", options).fetchall()
+                " unit => %(unit)s, title_weight => %(tw)s, abstract_weight => %(aw)s, per_document => 1000, claims_k => 1000)", options).fetchall()
             expected = conn.execute(
                 "SELECT x.id, x.score FROM sift._compile_filter(%(filter)s) AS f, LATERAL sift._lexical_units_exhaustive("
                 "%(t)s, %(unit)s, string_to_array(%(q)s, ' '), sift._lists_for(%(t)s, %(who)s), f.predicate, f.bound, %(k)s, %(k1)s, %(b)s,"
