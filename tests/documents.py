@@ -460,12 +460,13 @@ def lying_bomb(size: int = 50 * 1024 * 1024) -> bytes:
     return bytes(content)
 
 
-def docx_bomb() -> bytes:
+def docx_bomb(paragraphs: int = 50 * 1024 * 1024) -> bytes:
     """A Word document whose text unpacks to 300 MB."""
     start = b'<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
-    return zip_file(
-        {"[Content_Types].xml": b"<Types/>", "word/document.xml": start + b"<w:p/>" * (50 * 1024 * 1024)}
-    )
+    body = start + b"<w:p/>" * paragraphs + b"</w:body></w:document>"
+    with zipfile.ZipFile(io.BytesIO(docx_file())) as archive:
+        files = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    return zip_file({**files, "word/document.xml": body})
 
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500)

@@ -7,6 +7,8 @@ import re
 
 from pgsift.errors import InvalidDocument
 
+# By how many web pages have them, of those that are not UTF-8.
+_COMMON = ("cp1252", "cp1251", "cp932", "gb18030", "euc_kr", "cp1250", "cp1256", "cp1254", "cp1253", "cp1255")
 _CODING = re.compile(rb"coding[:=]\s*([-\w.]+)")
 
 
@@ -68,14 +70,21 @@ def _found(content: bytes, problem: UnicodeDecodeError) -> tuple[str, str]:
     wide = content[:4096].count(0) * 3 > len(content[:4096])
     if controls > len(content[:65536]) / 20 and not wide:
         raise InvalidDocument(f"{reason}, and no text in another encoding: it looks like binary data")
-    best = from_bytes(content[:1_000_000]).best()
-    if best is None:
+    matches = list(from_bytes(content[:1_000_000]))
+    if not matches:
         raise InvalidDocument(
             f"{reason}, and no other encoding fits",
             hint="Save it as UTF-8, or as UTF-16 with a byte order mark.",
         )
-    # A few bytes fit many encodings equally; of these the most common is the likeliest.
-    encoding = "cp1252" if "cp1252" in best.could_be_from_charset else best.encoding
+    # A few bytes fit several encodings about equally; of these the most common is the likeliest.
+    best = matches[0]
+    likely = {
+        name
+        for match in matches
+        if match.chaos <= best.chaos + 0.02 and match.coherence >= best.coherence - 0.05
+        for name in (match.encoding, *match.could_be_from_charset)
+    }
+    encoding: str = next((name for name in _COMMON if name in likely), best.encoding)
     try:
         return content.decode(encoding), encoding
     except UnicodeDecodeError as error:

@@ -27,7 +27,8 @@ from pgsift.ingest.parsers import Parsed
 _MAX_CHARS_PER_PAGE = 2_000_000
 # What pdfium writes for a hyphen at the end of a line, and the soft hyphen.
 _HYPHENS = "\x02\ufffe\u00ad"
-_WORD = re.compile(r"[^\s]+")
+# After such a hyphen the next line follows at once.
+_WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.)\s+\S")
 _LEVELS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s")
