@@ -55,7 +55,7 @@ BEGIN
             HINT = 'Before that no history was kept for a while; give a later time.';
     END IF;
     v_terms := (sift._read_query(v_tenant_id, v_tenant.analyzer, query, false, v_tenant.strip_questions, v_tenant.expand, v_lists, v_as_of,
-                                 NULL, NULL)).terms;
+                                 NULL, NULL, true)).terms;
 
     IF v_as_of IS NULL THEN
         SELECT d.document_id, d.version, d.title INTO v_document

@@ -5,7 +5,8 @@
 --   phrases    and required terms are scored too, and conditions; excluded terms are conditions alone
 --   prefixes   every term they stand for is a term of its own, the first 64 of those in visible chunks
 --
--- documents: the conditions are those of a document, whose chunks may meet them one by one. restricts: there are conditions beside the filter.
+-- documents: the conditions are those of a document, whose chunks may meet them one by one, and prefixes stand for the words of chunks that are
+-- not ranked too. restricts: there are conditions beside the filter.
 -- sift._judge_terms tells the same, word by word.
 CREATE OR REPLACE FUNCTION sift._read_query(
     tenant_id integer,
@@ -58,7 +59,7 @@ BEGIN
             IF v_parts.opens[i] THEN
                 v_open := sift._open_word(v_analyzer, v_text);
                 IF v_open.word IS NOT NULL THEN
-                    v_more := sift._prefix_terms(v_tenant_id, v_open.word, sift._prefix_stem(v_analyzer, v_open.word), lists, as_of, v_most);
+                    v_more := sift._prefix_terms(v_tenant_id, v_open.word, sift._prefix_stem(v_analyzer, v_open.word), lists, as_of, v_most, documents);
                     v_terms := v_terms || v_open.head || CASE WHEN v_more = '{}' THEN ARRAY[v_open.word] ELSE v_more END;
                     CONTINUE;
                 END IF;

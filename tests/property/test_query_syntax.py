@@ -330,3 +330,53 @@ def test_prefixes_of_what_is_hidden(conn: psycopg.Connection) -> None:
     assert report[0] == ("aa*", False, "stands for more than 64 terms, of which the first 64 count")
     assert [term for term, kept, _ in report if kept] == [f"aac{n:03}" for n in range(64)]
     assert conn.execute("SELECT q.term FROM sift.query_terms('t', 'aa*') AS q").fetchall() == [("aa",)]
+
+
+def test_prefixes_of_chunks_that_are_not_ranked(conn: psycopg.Connection) -> None:
+    """Of documents and of passages they are part, of the ranking of chunks they are not; hidden ones are part of nothing."""
+    conn.execute("SELECT sift.create_tenant('t', 'english')")
+    heads = [
+        ("shown", "Hydraulics overview", "public"),
+        ("other", "Hydrants", "public"),
+        ("hidden", "Hydrazine", "group:hr"),
+    ]
+    batch = [
+        {"key": key, "acl": [acl], "chunks": [{"body": head, "kind": "section_header"}, {"body": "pumps hydrated"}]}
+        for key, head, acl in heads
+    ]
+    conn.execute("SELECT sift.put_documents('t', %s::jsonb)", (json.dumps(batch),))
+
+    def found(query: str, unit: str) -> set[str]:
+        rows = conn.execute(
+            "SELECT s.key FROM sift.search('t', %s, principals => '{public}', unit => %s) AS s", (query, unit)
+        ).fetchall()
+        return {key for (key,) in rows}
+
+    def terms(documents: bool) -> list[str]:
+        row = conn.execute(
+            "SELECT sift._prefix_terms(t.tenant_id, 'hydra', NULL, l.lists, NULL, 64, %s) FROM sift.tenants AS t"
+            " CROSS JOIN LATERAL (SELECT sift._visible_lists(t.tenant_id, '{public}', session_user::regrole::oid) AS lists) AS l"
+            " WHERE t.name = 't'",
+            (documents,),
+        ).fetchone()
+        assert row is not None
+        return row[0]
+
+    for step in (
+        "SELECT 1",
+        "UPDATE sift.corpus_stats AS c SET chunks = chunks + 10000",
+        "SELECT sift.pack_postings('t')",
+        "SELECT sift.delete_documents('t', '{other}')",
+    ):
+        conn.execute(step)  # type: ignore[call-overload]
+        there = ["hydrant"] if "delete" not in step else []
+        assert terms(True) == [*there, "hydrat", "hydraul"]
+        assert terms(False) == ["hydrat"]
+        assert found("hydrau*", "document") == found("+hydrau*", "document") == {"shown"}
+        assert found("+hydran*", "document") == ({"other"} if there else set())
+        assert found("hydraz*", "document") == found("hydrau*", "chunk") == set()
+    row = conn.execute(
+        "SELECT e.text, e.highlights, e.terms FROM sift.evidence('t', 'shown', 'hydrau*', principals => '{public}') AS e"
+    ).fetchone()
+    assert row is not None
+    assert (row[1], row[2]) == ([[0, 10]], ["hydraul"])

@@ -1,10 +1,11 @@
 -- The terms a prefix stands for, in the order of their code points, at most so many: those that begin with it, and of "english" its stem.
 -- They are terms of chunks the caller may see, and of the past if as_of is given, so that no term of other chunks takes a place or is told.
+-- documents: of chunks that are not ranked too, which count where whole documents are looked at.
 --
 -- Who sees little: the chunks are looked through. Who sees more: the vocabulary is, portion by portion, and of each term is asked whether a
 -- visible chunk holds it.
 CREATE OR REPLACE FUNCTION sift._prefix_terms(
-    tenant_id integer, prefix text, stem text, lists bigint[], as_of timestamptz, most integer)
+    tenant_id integer, prefix text, stem text, lists bigint[], as_of timestamptz, most integer, documents boolean DEFAULT false)
 RETURNS text[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -18,6 +19,7 @@ DECLARE
     v_most      integer := most;
     v_lists     bigint[] := lists;
     v_as_of     timestamptz := as_of;
+    v_documents boolean := documents;
     v_visible   double precision;
     v_terms     text[] := '{}';
     v_batch     text[];
@@ -33,7 +35,7 @@ BEGIN
             SELECT DISTINCT t.term COLLATE "C" AS term
             FROM unnest(v_lists) AS l (id)
             CROSS JOIN LATERAL (SELECT s.tokens FROM sift.chunks AS s
-                                WHERE s.tenant_id = v_tenant_id AND s.access_list_id = l.id
+                                WHERE s.tenant_id = v_tenant_id AND s.access_list_id = l.id AND s.unranked_tokens IS NULL
                                   AND s.access_list_id >= l.id AND s.access_list_id <= l.id
                                 ORDER BY s.chunk_id LIMIT 10000) AS c
             CROSS JOIN LATERAL unnest(string_to_array(c.tokens, ' ')) AS t (term)
@@ -71,20 +73,35 @@ BEGIN
             v_terms := v_stem::text || v_terms;
         END IF;
     END IF;
+    IF v_documents THEN
+        v_terms := v_terms || ARRAY(
+            SELECT u.term
+            FROM (SELECT DISTINCT w.term FROM sift.unranked_terms AS w
+                  WHERE w.tenant_id = v_tenant_id AND w.tf > 0 AND ((w.term >= v_prefix AND w.term < v_end) OR w.term = v_stem)) AS u
+            WHERE EXISTS (
+                SELECT FROM (SELECT x.chunk_id FROM sift.unranked_terms AS x
+                             WHERE x.tenant_id = v_tenant_id AND x.term = u.term AND x.tf > 0 OFFSET 0) AS p
+                CROSS JOIN LATERAL (SELECT y.access_list_id FROM sift.chunks AS y
+                                    WHERE y.tenant_id = v_tenant_id AND y.chunk_id = p.chunk_id OFFSET 0) AS c
+                WHERE c.access_list_id = ANY (v_lists))
+            ORDER BY u.term
+            LIMIT v_most);
+    END IF;
     IF v_as_of IS NOT NULL THEN
         v_terms := v_terms || ARRAY(
             SELECT DISTINCT t.term
             FROM sift.chunk_history AS h
             CROSS JOIN LATERAL sift._version_at(v_tenant_id, h.document_id, v_as_of, v_lists) AS v
-            CROSS JOIN LATERAL unnest(string_to_array(h.tokens, ' ')) AS t (term)
+            CROSS JOIN LATERAL (SELECT CASE WHEN v_documents THEN coalesce(h.unranked_tokens, h.tokens) ELSE h.tokens END AS tokens OFFSET 0) AS k
+            CROSS JOIN LATERAL unnest(string_to_array(k.tokens, ' ')) AS t (term)
             WHERE h.tenant_id = v_tenant_id AND h.current_to > v_as_of AND h.current_from <= v_as_of
               AND (v.access_list_id IN (SELECT l.id FROM unnest(v_lists) AS l (id))) IS TRUE
-              AND (strpos(' ' || h.tokens, ' ' || v_prefix) > 0 OR strpos(' ' || h.tokens || ' ', ' ' || v_stem || ' ') > 0)
+              AND (strpos(' ' || k.tokens, ' ' || v_prefix) > 0 OR strpos(' ' || k.tokens || ' ', ' ' || v_stem || ' ') > 0)
               AND (starts_with(t.term, v_prefix) OR t.term = v_stem));
     END IF;
     RETURN ARRAY(SELECT DISTINCT t.term COLLATE "C" AS term FROM unnest(v_terms) AS t (term) ORDER BY term LIMIT v_most);
 END
 $$;
-COMMENT ON FUNCTION sift._prefix_terms(integer, text, text, bigint[], timestamptz, integer) IS
+COMMENT ON FUNCTION sift._prefix_terms(integer, text, text, bigint[], timestamptz, integer, boolean) IS
     'The first terms of visible chunks that begin with a prefix, or are its stem.';
-REVOKE ALL ON FUNCTION sift._prefix_terms(integer, text, text, bigint[], timestamptz, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION sift._prefix_terms(integer, text, text, bigint[], timestamptz, integer, boolean) FROM PUBLIC;
