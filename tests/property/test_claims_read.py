@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import unicodedata
 from decimal import Context, Decimal
 from typing import Any
 
@@ -15,7 +16,7 @@ LETTERS = "abeEHZ_ÀßøΑβЖяBIL"
 SIGNS = {"-": "-", "+": "", "\u2212": "-", "\u2013": "-"}
 EXACT = Context(prec=5000)
 PIECES = st.one_of(
-    st.sampled_from([*SIGNS, *LETTERS, *".,;%()[] \n\u2009\u202f\u0663×±", "e-5", "E3", "0", ".5", "12,345", "1e-4", "B12", "IL-6"]),
+    st.sampled_from([*SIGNS, *LETTERS, *".,;%()[] \n\u2009\u202f\u0663\uff13×±\u00bd\u207b\u2075", "e-5", "E3", "0", ".5", "12,345", "1e-4", "B12", "IL-6"]),
     st.integers(0, 10**7).map(str),
     st.decimals(0, 1000, places=3).map(str),
 )  # fmt: skip
@@ -24,15 +25,23 @@ PIECES = st.one_of(
 def numbers(text: str) -> set[str]:
     """The numbers of a text by the rules of docs/claims.md, read character by character."""
     found: set[str] = set()
+    text = "".join(str(unicodedata.decimal(c, c)) for c in text)
+    numeral = lambda i: i < len(text) and text[i] in "\u00bd\u207b\u2075"  # noqa: E731
     digit = lambda i: i < len(text) and text[i] in "0123456789"  # noqa: E731
     letter = lambda i: 0 <= i < len(text) and text[i] in LETTERS  # noqa: E731
     i = 0
     while i < len(text):
         if letter(i):
-            while letter(i) or digit(i):
+            while letter(i) or digit(i) or numeral(i):
                 i += 1
             continue
         start = i
+        if numeral(i):
+            while numeral(i):
+                i += 1
+            if text[start:i].strip("\u207b"):
+                found.add(text[start:i])
+            continue
         sign = ""
         if text[i] in SIGNS and not (start > 0 and (letter(start - 1) or text[start - 1] in "0123456789)]%")):
             sign, i = SIGNS[text[i]], i + 1
