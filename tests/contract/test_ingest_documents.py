@@ -31,7 +31,7 @@ GOOD: dict[str, bytes] = {
 }
 BAD: dict[str, tuple[bytes, str]] = {
     "encrypted.pdf": (documents.encrypted_pdf(), "opens with a password only"),
-    "scan.pdf": (documents.image_pdf(2), "has no text layer: its 2 pages show images only"),
+    "scan.pdf": (documents.image_pdf(2), "the PDF has no text layer: none of its 2 pages has text"),
     "empty.pdf": (b"", "the file has no bytes"),
     "empty.docx": (b"", "the file has no bytes"),
     "empty.zip": (b"", "the file has no bytes"),

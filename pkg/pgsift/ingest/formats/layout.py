@@ -29,7 +29,7 @@ _BULLET = re.compile(r"(?:[•‣◦▪▫●○■□–—*·∙]|[-]|\(?(?:\d
 
 @dataclass(slots=True)
 class Word:
-    """A word in its box; ``size`` is the height of the type in points."""
+    """A word in its box; ``size`` is that of the type in points, ``base`` where its base line is."""
 
     text: str
     x0: float
@@ -38,6 +38,7 @@ class Word:
     y1: float
     size: float
     bold: bool = False
+    base: float = 0.0
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class Segment:
     y1: float
     size: float
     bold: bool
+    base: float
 
     @property
     def text(self) -> str:
@@ -72,6 +74,7 @@ class Line:
     y1: float = field(init=False)
     size: float = field(init=False)
     bold: bool = field(init=False)
+    base: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.x0 = min(segment.x0 for segment in self.segments)
@@ -80,6 +83,7 @@ class Line:
         self.y1 = max(segment.y1 for segment in self.segments)
         longest = max(self.segments, key=lambda segment: segment.width)
         self.size = longest.size
+        self.base = longest.base
         self.bold = all(segment.bold for segment in self.segments)
 
     @property
@@ -133,6 +137,7 @@ def groups(lines: Sequence[Line]) -> list[Group]:
 def _segments(words: Iterable[Word]) -> list[Segment]:
     segments: list[Segment] = []
     current: Segment | None = None
+    longest = ""
     for word in words:
         if (
             current is not None
@@ -144,11 +149,13 @@ def _segments(words: Iterable[Word]) -> list[Segment]:
             current.x1 = max(current.x1, word.x1)
             current.y0, current.y1 = min(current.y0, word.y0), max(current.y1, word.y1)
             current.bold = current.bold and word.bold
-            if len(word.text) > 2:
-                current.size = max(current.size, word.size)
+            # A number of a note, or an initial, is not what the line is set in.
+            if len(word.text) > len(longest):
+                longest, current.size, current.base = word.text, word.size, word.base
         else:
-            current = Segment([word], word.x0, word.y0, word.x1, word.y1, word.size, word.bold)
+            current = Segment([word], word.x0, word.y0, word.x1, word.y1, word.size, word.bold, word.base)
             segments.append(current)
+            longest = word.text
     return segments
 
 
@@ -278,13 +285,13 @@ def _paragraphs(lines: Sequence[Line]) -> list[Group]:
         return found
     left = min(line.x0 for line in lines)
     right = max(line.x1 for line in lines)
-    steps = [step for one, other in pairwise(lines) if 0 < (step := other.y0 - one.y0) < 3 * other.size]
+    steps = [step for one, other in pairwise(lines) if 0 < (step := other.base - one.base) < 3 * other.size]
     usual = min(median(steps), 2 * median(line.size for line in lines)) if steps else 0.0
     for line in lines:
         is_item = bool(_BULLET.match(line.text)) and len(line.text) > 3
         before = found[-1].lines[-1] if found else None
         if before is not None:
-            step = line.y0 - before.y0
+            step = line.base - before.base
             same_type = abs(line.size - before.size) < 0.12 * before.size and (
                 line.bold == before.bold or not (len(found[-1].lines) == 1 and before.bold)
             )

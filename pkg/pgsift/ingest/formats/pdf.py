@@ -14,6 +14,7 @@ import ctypes
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from math import hypot
 from statistics import median
 from typing import Any
 
@@ -73,9 +74,10 @@ def read(content: bytes, limits: Limits) -> Parsed:
     if unread == count:
         raise InvalidDocument("the PDF is broken: none of its pages can be read")
     if not any(page.regions for page in pages):
+        which = f"none of its {count:,} pages has" if count > 1 else "its page has no"
         raise InvalidDocument(
-            f"the PDF has no text layer: its {count:,} page{'s show' if count > 1 else ' shows'} images only",
-            hint="Recognize its text first, for example with ocrmypdf.",
+            f"the PDF has no text layer: {which} text",
+            hint="If it was scanned, recognize its text first, for example with ocrmypdf.",
         )
     _without_furniture(pages)
     names_of_info = ("Title", "Author", "Subject", "Keywords", "CreationDate", "Producer")
@@ -196,6 +198,11 @@ def _words(
     reference = ctypes.byref(box)
     loose, angle_of = raw.FPDFText_GetLooseCharBox, raw.FPDFText_GetCharAngle
     weight_of = raw.FPDFText_GetFontWeight
+    size_of, matrix_of, origin_of = raw.FPDFText_GetFontSize, raw.FPDFText_GetMatrix, raw.FPDFText_GetCharOrigin
+    matrix = raw.FS_MATRIX()
+    origin = ctypes.c_double(), ctypes.c_double()
+    origin_x, origin_y = (ctypes.byref(value) for value in origin)
+    scale, scaled_at = 1.0, (0.0, 0.0)
     cleaned = 0
     words: list[tuple[Word, int]] = []
     for match in _WORD.finditer(text):
@@ -223,9 +230,21 @@ def _words(
             continue
         if hyphen:
             body += "\u00ad"
-        across = (y1 - y0) if quarter % 2 == 0 else (x1 - x0)
+        across = max((y1 - y0) if quarter % 2 == 0 else (x1 - x0), 0.1)
+        font_size = size_of(text_page, start)
+        base = y1
+        if origin_of(text_page, start, origin_x, origin_y):
+            at = origin[0].value, origin[1].value
+            if quarter == 0:
+                base = _shown(at[0], at[1], at[0], at[1], width, height, rotation)[1]
+            # Along a line the type is rarely scaled anew.
+            if (font_size, at[1]) != scaled_at and matrix_of(text_page, start, ctypes.byref(matrix)):
+                scale, scaled_at = hypot(matrix.c, matrix.d), (font_size, at[1])
+        font_size *= scale
+        if not 0.4 * across < font_size < 3 * across:
+            font_size = across  # of fonts that are drawn, not set
         weight = weight_of(text_page, start)
-        words.append((Word(body, x0, y0, x1, y1, max(across, 0.1), weight >= 600), quarter))
+        words.append((Word(body, x0, y0, x1, y1, font_size, weight >= 600, base), quarter))
     return words, cleaned
 
 
@@ -259,6 +278,7 @@ def _by_direction(
                 word.x0, word.y0, word.x1, word.y1 = width - x1, height - y1, width - x0, height - y0
             else:
                 word.x0, word.y0, word.x1, word.y1 = height - y1, x0, height - y0, x1
+            word.base = word.y1
         by_quarter[quarter].append(word)
     if not letters:
         return [], []
