@@ -27,6 +27,7 @@ _FIELDS = {
 }  # fmt: skip
 _CONTAINERS = {"article": "journal", "incollection": "booktitle", "inproceedings": "booktitle"}
 _PUBLISHERS = {"phdthesis": "school", "techreport": "institution"}
+_NUMBERS = tuple(str(number) for number in range(1, 13))
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 # Names and numbers that are read by programs: LaTeX's special characters stand in them as they are.
 _VERBATIM = frozenset({"doi", "url", "isbn", "issn"})
@@ -62,20 +63,19 @@ def bibtex(items: Iterable[Mapping[str, Any]]) -> str:
 
 def _fields(item: Mapping[str, Any], kind: str) -> list[tuple[str, str]]:
     fields = [
-        (name, _pages(str(item[csl])) if name == "pages" else str(item[csl]))
+        (name, _pages(text) if name == "pages" else text)
         for csl, name in _FIELDS.items()
-        if item.get(csl) not in (None, "")
+        if (text := _text(item.get(csl)))
     ]
-    if item.get("container-title"):
-        fields.append((_CONTAINERS.get(kind, "howpublished"), str(item["container-title"])))
-    if item.get("publisher"):
-        fields.append((_PUBLISHERS.get(kind, "publisher"), str(item["publisher"])))
-    issued = item.get("issued") or {}
-    parts = (issued.get("date-parts") or [[]])[0] if isinstance(issued, Mapping) else []
-    if parts:
-        fields.append(("year", str(parts[0])))
-        if len(parts) > 1 and str(parts[1]).isdigit() and 1 <= int(parts[1]) <= 12:
-            fields.append(("month", _MONTHS[int(parts[1]) - 1]))
+    if container := _text(item.get("container-title")):
+        fields.append((_CONTAINERS.get(kind, "howpublished"), container))
+    if publisher := _text(item.get("publisher")):
+        fields.append((_PUBLISHERS.get(kind, "publisher"), publisher))
+    year, month = _year_and_month(item.get("issued"))
+    if year:
+        fields.append(("year", year))
+        if month in _NUMBERS:
+            fields.append(("month", _MONTHS[_NUMBERS.index(month)]))
     return [
         (name, re.sub(r"[{}\"\\]", "", value) if name in _VERBATIM else _latex(value))
         for name, value in fields
@@ -87,23 +87,46 @@ def _persons(item: Mapping[str, Any]) -> dict[str, list[Any]]:
 
     persons: dict[str, list[Any]] = {}
     for role in ("author", "editor"):
-        for name in item.get(role) or ():
-            if name.get("literal"):
+        given = item.get(role)
+        for name in given if isinstance(given, list | tuple) else (given,):
+            known = name if isinstance(name, Mapping) else {"literal": name}
+            # Who has a first name alone has it for a name.
+            whole = _text(known.get("literal")) or ("" if _text(known.get("family")) else _text(known.get("given")))
+            if whole:
                 person = Person()
                 # One piece: in braces, so that no part of it is taken for a first name.
-                person.last_names = [
-                    "{" + _latex(str(name["literal"]).replace("{", "").replace("}", "")) + "}"
-                ]
-            else:
-                particle = name.get("non-dropping-particle") or name.get("dropping-particle")
+                person.last_names = ["{" + _latex(whole.replace("{", "").replace("}", "")) + "}"]
+            elif _text(known.get("family")):
+                particle = _text(known.get("non-dropping-particle")) or _text(known.get("dropping-particle"))
                 person = Person(
-                    first=_latex(str(name.get("given") or "")),
-                    prelast=_latex(str(particle or "")),
-                    last=_latex(str(name.get("family") or "")),
-                    lineage=_latex(str(name.get("suffix") or "")),
+                    first=_latex(_text(known.get("given"))),
+                    prelast=_latex(particle),
+                    last=_latex(_text(known.get("family"))),
+                    lineage=_latex(_text(known.get("suffix"))),
                 )
+            else:
+                continue
             persons.setdefault(role, []).append(person)
     return persons
+
+
+def _text(value: Any) -> str:
+    """A value of a record that somebody else made: Crossref gives titles as lists of one; what is no text is none."""
+    if isinstance(value, list | tuple):
+        return _text(value[0]) if value else ""
+    if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return str(value).strip()
+    return ""
+
+
+def _year_and_month(issued: Any) -> tuple[str, str]:
+    parts = issued.get("date-parts") if isinstance(issued, Mapping) else None
+    while isinstance(parts, list | tuple) and parts and isinstance(parts[0], list | tuple):
+        parts = parts[0]
+    if not isinstance(parts, list | tuple) or not parts:
+        return "", ""
+    month = _text(parts[1]) if len(parts) > 1 else ""
+    return _text(parts[0]), month.removeprefix("0")
 
 
 def _pages(text: str) -> str:
@@ -119,5 +142,5 @@ def _latex(text: str) -> str:
             break
     if level:
         text = text.replace("{", "").replace("}", "")
-    text = text.replace("\\", "\0").replace("$", r"\$")
+    text = text.replace("\\", "\0").replace("$", r"\$").replace("^", r"\textasciicircum{}")
     return re.sub(r"\s+", " ", text.replace("\0", r"\textbackslash{}")).strip()
