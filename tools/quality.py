@@ -201,7 +201,7 @@ def page(found: Mapping[tuple[str, str], Any], kept: str) -> str:
             "without words of "
             "which the analyzer keeps nothing (stopwords, single letters), without punctuation; the other "
             "words as they "
-            "were typed. A query of which nothing would go stays as it is, so Chinese ones do. "
+            "were typed. A query of which nothing would go stays as it is, as nearly all Chinese ones do. "
             "*Kept* and *stripped* say whether the search leaves out the words of questions "
             "(`strip_questions`; the "
             "default is to). Vectors are of the query as it is put, so stripping does not change them.",
@@ -316,8 +316,8 @@ def losses(wholes: Mapping[str, Any]) -> str:
                 if one["measures"][measure]["mean"] < -0.00005:
                     beyond = "beyond" if one["measures"][measure]["high"] < 0 else "within"
                     lines.append(
-                        f"- {name}: {measure} of hybrid is below that of {one['baseline']} by "
-                        f"{_estimate(one['measures'][measure], signed=True)}, {beyond} the interval."
+                        f"- {name}: {measure} of hybrid less that of {one['baseline']} is "
+                        f"{_estimate(one['measures'][measure], signed=True)}: {beyond} the interval."
                     )
     return "\n".join(lines) if lines else "Nowhere."
 
