@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pgsift.models import Hit as Hit
     from pgsift.models import IngestReport as IngestReport
     from pgsift.models import SearchResult as SearchResult
+    from pgsift.rerank import load_reranker as load_reranker
+    from pgsift.rerank import load_token_embedder as load_token_embedder
     from pgsift.store import Store as Store
     from pgsift.store_async import AsyncStore as AsyncStore
 
@@ -41,6 +43,8 @@ _HOME = {
     "SearchResult": "pgsift.models",
     "Store": "pgsift.store",
     "load_embedder": "pgsift.embed",
+    "load_reranker": "pgsift.rerank",
+    "load_token_embedder": "pgsift.rerank",
 }
 
 __all__ = [
@@ -54,6 +58,8 @@ __all__ = [
     "Store",
     "__version__",
     "load_embedder",
+    "load_reranker",
+    "load_token_embedder",
 ]
 
 

@@ -91,17 +91,18 @@ def _persons(item: Mapping[str, Any]) -> dict[str, list[Any]]:
         for name in given if isinstance(given, list | tuple) else (given,):
             known = name if isinstance(name, Mapping) else {"literal": name}
             # Who has a first name alone has it for a name.
-            whole = _text(known.get("literal")) or ("" if _text(known.get("family")) else _text(known.get("given")))
+            family = _text(known.get("family"))
+            whole = _text(known.get("literal")) or ("" if family else _text(known.get("given")))
             if whole:
                 person = Person()
                 # One piece: in braces, so that no part of it is taken for a first name.
                 person.last_names = ["{" + _latex(whole.replace("{", "").replace("}", "")) + "}"]
-            elif _text(known.get("family")):
+            elif family:
                 particle = _text(known.get("non-dropping-particle")) or _text(known.get("dropping-particle"))
                 person = Person(
                     first=_latex(_text(known.get("given"))),
                     prelast=_latex(particle),
-                    last=_latex(_text(known.get("family"))),
+                    last=_latex(family),
                     lineage=_latex(_text(known.get("suffix"))),
                 )
             else:
@@ -111,7 +112,8 @@ def _persons(item: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def _text(value: Any) -> str:
-    """A value of a record that somebody else made: Crossref gives titles as lists of one; what is no text is none."""
+    """A value of a record that somebody else made: Crossref gives titles as lists of one, and what is no text
+    is none."""
     if isinstance(value, list | tuple):
         return _text(value[0]) if value else ""
     if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):

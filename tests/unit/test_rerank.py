@@ -20,7 +20,7 @@ import tiny_onnx
 
 from pgsift.embed import _http
 from pgsift.errors import InvalidArgument, InvalidVector, MissingExtra, ModelUnavailable
-from pgsift.rerank import Reranker, TokenEmbedder, is_remote, load_reranker, load_token_embedder
+from pgsift.rerank import Reranker, TokenEmbedder, checked_scores, is_remote, load_reranker, load_token_embedder
 from pgsift.rerank.tokens import maxsim
 
 needs_onnx = pytest.mark.skipif(
@@ -338,3 +338,19 @@ def test_maxsim_by_hand() -> None:
     pytest.importorskip("numpy")
     # Of (1, 0) the best is 0.9, of (0, 2) it is 2 * 0.5.
     assert maxsim([[1, 0], [0, 2]], [[0.9, 0.1], [-1, 0.5], [0.2, 0.3]]) == pytest.approx(1.9)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [None, 5, ["x", 1], [[1], [2]], [10**400, 1], [float("nan"), 1], [float("inf"), 1], [1], [1, 2, 3], {}],
+)
+def test_what_is_no_list_of_scores_is_refused(scores: Any) -> None:
+    with pytest.raises(InvalidVector, match="'judge@1'") as caught:
+        checked_scores(scores, count=2, name="judge@1")
+    assert caught.value.hint
+
+
+def test_the_loaders_stand_beside_the_store() -> None:
+    import pgsift
+
+    assert pgsift.load_reranker is load_reranker and pgsift.load_token_embedder is load_token_embedder

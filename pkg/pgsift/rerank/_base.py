@@ -75,17 +75,20 @@ class BaseReranker:
 def checked_scores(scores: Sequence[float], *, count: int, name: str) -> list[float]:
     """The scores as floats, as many as there are texts and all of them finite; else
     :class:`~pgsift.errors.InvalidVector`."""
+    hint = "A reranker gives one finite number for each text. Check the model, or leave the reranker out."
     try:
         numbers = [float(score) for score in scores]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidVector(
-            f"reranker {name!r} returned something that is no list of numbers: {error}"
+            f"reranker {name!r} returned something that is no list of numbers: {error}", hint=hint
         ) from error
     if len(numbers) != count:
-        raise InvalidVector(f"reranker {name!r} returned {len(numbers)} scores for {count} texts")
+        raise InvalidVector(
+            f"reranker {name!r} returned {len(numbers)} scores for {count} texts", hint=hint
+        )
     for place, number in enumerate(numbers):
         if not math.isfinite(number):
-            raise InvalidVector(f"reranker {name!r} returned {number} for text {place}")
+            raise InvalidVector(f"reranker {name!r} returned {number} for text {place}", hint=hint)
     return numbers
 
 
