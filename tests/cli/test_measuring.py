@@ -180,7 +180,8 @@ class TestTune:
         "options",
         [
             ("--rrf-k", "10"), ("--k1", "x"), ("--k1", "-1"), ("--b", "2"), ("--current", "b"),
-            ("--current", "x=1"), ("--current", "b=1,2"), ("--unit", "page"), ("--markdown", "--json"), ("--resamples", "0"),
+            ("--current", "x=1"), ("--current", "b=1,2"), ("--unit", "page"), ("--markdown", "--json"),
+            ("--resamples", "0"),
         ],
     )  # fmt: skip
     def test_bad_usage(self, run: Run, collection: str, options: tuple[str, ...]) -> None:
