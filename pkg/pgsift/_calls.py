@@ -555,10 +555,13 @@ def _kept_document(*row: Any) -> KeptDocument:
 
 def hold_documents(tenant: str, keys: Sequence[str], versions: Sequence[int]) -> Call[str]:
     """Locks documents; the keys of those that are of the version named."""
-    return Call(
-        "SELECT h.key FROM sift.hold_documents(%s::text, %s::text[], %s::integer[]) AS h (key)",
-        (name(tenant, "tenant"), list(keys), list(versions)),
+    return _call(
+        "hold_documents",
+        "hold_documents",
         _first,
+        tenant=("text", name(tenant, "tenant")),
+        keys=("text[]", list(keys)),
+        versions=("integer[]", list(versions)),
     )
 
 
