@@ -31,7 +31,7 @@ def keys(cli: Cli) -> list[str]:
 
 
 def test_sync_adds_up(cli: Cli, folder: Path) -> None:
-    (folder / "notes.pdf").write_bytes(b"%PDF")
+    (folder / "notes.png").write_bytes(b"\x89PNG")
     first = cli("sync", str(folder), "--prefix", "d/", *NONE)
     assert first.code == 0
     assert "entries:   3 in the source = 2 stored + 0 dead letters + 1 skipped\n" in first.out

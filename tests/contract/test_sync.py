@@ -79,7 +79,7 @@ def test_a_folder_is_followed(store: Any, folder: Path) -> None:
     (folder / "a.txt").write_text("about avocados")
     (folder / "b.md").unlink()
     (folder / "d.txt").write_text("about dates")
-    (folder / "e.pdf").write_bytes(b"%PDF")
+    (folder / "e.png").write_bytes(b"\x89PNG")
     report = store.sync("t", folder, prefix="x/")
     counts = report.ingest
     assert (counts.replaced, counts.created, counts.deleted, counts.unchanged) == (1, 1, 1, 1)

@@ -317,7 +317,7 @@ def test_names(value: str | None, expected: list[str]) -> None:
         ("ポンプは水を運びます。弁が開いている時だけです。圧力が高い。", "cp932"),
         ("Zażółć gęślą jaźń: pompa tłoczy wodę, gdy zawór jest otwarty.", "cp1250"),
         ("水泵输送水，阀门打开时压力很高。", "gb18030"),
-        ("café", "cp1252"),
+        ("One café in a long line of plain words of English.", "cp1252"),
         ("Насос перекачивает воду, когда клапан открыт.", "utf-16"),
         ("plain", "utf-32"),
     ],
@@ -330,6 +330,12 @@ def test_a_declared_encoding_comes_before_one_that_is_found() -> None:
     content = "# -*- coding: iso-8859-7 -*-\nΑντλία".encode("iso-8859-7")
     assert decoded(content) == ("# -*- coding: iso-8859-7 -*-\nΑντλία", "iso8859-7")
     assert decoded("Αντλία".encode("iso-8859-7"), "iso-8859-7")[0] == "Αντλία"
+
+
+@pytest.mark.parametrize("content", [b"caf\xe9", b"\xff", b"\xff\xfea"])
+def test_a_few_bytes_tell_no_encoding(content: bytes) -> None:
+    with pytest.raises(InvalidDocument, match=r"^not (UTF-8: .*too short to tell|utf-16, though)"):
+        decoded(content)
 
 
 def test_binary_data_is_no_text() -> None:

@@ -9,6 +9,8 @@ from pgsift.errors import InvalidDocument
 
 # By how many web pages have them, of those that are not UTF-8.
 _COMMON = ("cp1252", "cp1251", "cp932", "gb18030", "euc_kr", "cp1250", "cp1256", "cp1254", "cp1253", "cp1255")
+#: Of fewer bytes than this no encoding is found: they would fit a dozen.
+_LEAST = 32
 _CODING = re.compile(rb"coding[:=]\s*([-\w.]+)")
 
 
@@ -59,6 +61,11 @@ def _stated(content: bytes) -> str | None:
 
 def _found(content: bytes, problem: UnicodeDecodeError) -> tuple[str, str]:
     reason = f"not UTF-8: {problem.reason} at byte {problem.start}"
+    if len(content) < _LEAST:
+        raise InvalidDocument(
+            f"{reason}, and too short to tell which encoding it is",
+            hint="Save it as UTF-8, or as UTF-16 with a byte order mark.",
+        )
     try:
         from charset_normalizer import from_bytes
     except ImportError:

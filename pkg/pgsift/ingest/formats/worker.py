@@ -59,6 +59,16 @@ def _limit_time(seconds: float) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(usage.ru_utime + usage.ru_stime + seconds) + 5, hard))
 
 
+def _resident() -> int:
+    """Bytes of memory in use; of a system that does not tell, the most there were."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+
+
 def _answers(header: Mapping[str, Any], content: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
     from pgsift.errors import InvalidDocument, MissingExtra
     from pgsift.ingest.cleaning import clean_text
@@ -118,8 +128,8 @@ def main() -> None:
             os._exit(0)
         del content
         # What a library keeps would count against the next file.
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        write_frame(answers, {"type": "done", "retire": peak > memory_mb * _MEGABYTE // 3})
+        retire = _resident() > memory_mb * _MEGABYTE // 3
+        write_frame(answers, {"type": "done", "retire": retire})
 
 
 if __name__ == "__main__":
