@@ -36,7 +36,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'query and settings must be a text and a JSON object, each of at most 1,000,000 bytes',
             HINT = 'settings holds the arguments of the search by their names, for example {"k": 5, "mode": "lexical"}.';
     END IF;
-    IF array_position(principals, NULL) IS NOT NULL OR milliseconds < 0::double precision OR milliseconds = 'NaN'::double precision
+    IF EXISTS (SELECT FROM unnest(principals) AS p (name) WHERE p.name IS NULL) OR milliseconds < 0::double precision OR milliseconds = 'NaN'::double precision
        OR milliseconds = 'Infinity'::double precision OR payload_bytes < 0 OR payload_characters < 0 OR cardinality(query_embedding) > 20000 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = 'principals must hold no NULL, milliseconds and sizes must not be negative, and a vector has at most 20000 numbers',

@@ -33,7 +33,8 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'the arrays are of different length',
             HINT = 'Pass as many new keys as old ones, and as many source_uris, or none.';
     END IF;
-    IF (SELECT count(DISTINCT k.key) < count(*) FROM unnest(from_keys || to_keys) AS k (key)) OR array_position(from_keys || to_keys, NULL) IS NOT NULL THEN
+    IF (SELECT count(DISTINCT k.key) < count(*)
+        FROM (SELECT unnest(from_keys) UNION ALL SELECT unnest(to_keys)) AS k (key)) THEN  -- a NULL is not counted as distinct
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a key is NULL or occurs twice',
             HINT = 'Each key once, as an old or as a new one; move in several calls where one takes the place of another.';
     END IF;

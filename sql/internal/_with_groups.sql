@@ -9,6 +9,9 @@ DECLARE
 BEGIN
     -- Most tenants have no groups, and then nothing is to be resolved. ORDER BY keeps to the key: EXISTS might read a whole table for nothing.
     IF (SELECT m.member FROM sift.principal_groups AS m WHERE m.tenant_id = v_tenant_id ORDER BY m.member LIMIT 1) IS NULL THEN
+        IF array_ndims(principals) > 1 THEN  -- which array_remove refuses; what is nested counts one by one, as below
+            RETURN ARRAY(SELECT p.name FROM unnest(principals) AS p (name) WHERE p.name IS NOT NULL);
+        END IF;
         RETURN coalesce(array_remove(principals, NULL), '{}'::text[]);
     END IF;
     WITH RECURSIVE reached (name) AS (

@@ -460,3 +460,47 @@ def test_every_error_says_what_to_do() -> None:
                 without.append(f"{path.name}:{text.count(chr(10), 0, raised.start()) + 1}")
     assert without == []
     assert count > 80
+
+
+ARRAYS = ["{{%s,%s}}", "{{%s},{%s}}", "{NULL,%s}", "{NULL}", "{}", "[5:5]={%s}"]
+
+
+def test_arrays_in_odd_shapes_have_errors_of_their_own(store: psycopg.Connection) -> None:
+    """Nested, empty, with NULL, or counted from 5: each is taken or refused by name, by every function for others."""
+    plain = {
+        "text": "x", "integer": "1", "bigint": "1", "double precision": "0.5", "boolean": "true", "jsonb": "{}",
+        "timestamp with time zone": "2020-01-01", "bytea": "x", "real": "1", "name": "sift_reader", "date": "2020-01-01",
+    }  # fmt: skip
+    functions = store.execute(
+        "SELECT p.proname, p.proargnames[1:p.pronargs], ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) AS t),"
+        r" p.pronargs - p.pronargdefaults FROM pg_proc AS p WHERE p.pronamespace = 'sift'::regnamespace AND p.proname NOT LIKE '\_%'"
+    ).fetchall()
+    asked = 0
+    for name, arguments, types, required in functions:
+        kinds = dict(zip(arguments or (), types, strict=True))
+        for odd in (a for a, kind in kinds.items() if kind.endswith("[]")):
+            given = {
+                a: ("{" + plain[k[:-2]] + "}" if k.endswith("[]") else {"tenant": "t", "analyzer": "english"}.get(a) or plain[k])
+                for n, (a, k) in enumerate(kinds.items())
+                if n < required or a == "principals"
+            }
+            for form in ARRAYS:
+                given[odd] = form.replace("%s", plain[kinds[odd][:-2]])
+                call = ", ".join(f"{a} => %s::{kinds[a]}" for a in given)
+                try:
+                    with store.transaction(force_rollback=True):
+                        store.execute(f"SELECT * FROM sift.{name}({call})".encode(), list(given.values())).fetchall()
+                except psycopg.Error as error:
+                    assert error.sqlstate and error.sqlstate.startswith("PS") and error.diag.message_hint, (name, odd, given[odd], error)
+                asked += 1
+    assert asked > 300
+
+
+def test_nested_principals_count_one_by_one(store: psycopg.Connection) -> None:
+    store.execute("SELECT * FROM sift.put_documents('t', '[{\"key\": \"k\", \"text\": \"winch\", \"acl\": [\"b\"]}]')")
+    for groups in (False, True):
+        if groups:
+            store.execute("SELECT sift.add_members('t', 'group:x', '{y}')")
+        for principals, seen in (("{{a},{b}}", 1), ("{{a,NULL}}", 0), ("{NULL,b}", 1)):
+            row = store.execute("SELECT count(*) FROM sift.search('t', 'winch', principals => %s)", (principals,)).fetchone()
+            assert row == (seen,)

@@ -250,7 +250,7 @@ def test_only_writers_store(dsn: str, make_login: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("'{1,2}', '{1}'", "2 chunks and 1 scores"), ("'{NULL}', '{1}'", "1 chunks"), ("'{1}', '{NaN}'", "finite"),
+        ("'{1,2}', '{1}'", "2 chunks and 1 scores"), ("'{NULL}', '{1}'", "hold no NULL"), ("'{1}', '{NaN}'", "finite"),
         ("'{1}', '{Infinity}'", "finite"), ("'{1}', '{1}', k => -1", "k must lie"), ("'{1}', '{1}', k => NULL", "k must lie"),
         ("'{1}', '{1}', per_document => 0", "per_document"), ("'{1}', '{1}', mmr => -0.1", "mmr must lie"),
         ("'{1}', '{1}', token_budget => -5", "token_budget"),

@@ -30,11 +30,13 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = format('k must lie between 0 and %s, not %s', v_most, coalesce(k::text, 'NULL')),
             HINT = 'k is the number of rows wanted; 10 is the default.';
     END IF;
-    IF coalesce(cardinality(chunk_ids), 0) <> coalesce(cardinality(scores), 0) OR cardinality(chunk_ids) > v_most
-       OR array_position(chunk_ids, NULL) IS NOT NULL THEN
+    IF EXISTS (SELECT FROM unnest(chunk_ids) AS i (id) WHERE i.id IS NULL) THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'chunk_ids must hold no NULL', HINT = 'Each is the chunk_id of a row that a search returned.';
+    END IF;
+    IF coalesce(cardinality(chunk_ids), 0) <> coalesce(cardinality(scores), 0) OR cardinality(chunk_ids) > v_most THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('there are %s chunks and %s scores', coalesce(cardinality(chunk_ids), 0), coalesce(cardinality(scores), 0)),
-            HINT = format('Pass one score for each chunk, at most %s, and no chunk that is NULL.', v_most);
+            HINT = format('Pass one score for each chunk, at most %s.', v_most);
     END IF;
     IF EXISTS (SELECT FROM unnest(scores) AS s (score)
                WHERE s.score IN ('NaN'::double precision, 'Infinity'::double precision, '-Infinity'::double precision)) THEN
