@@ -88,7 +88,7 @@ def _read(file: Path) -> dict[str, Any]:
 
     try:
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        entries = tomllib.loads(content.decode("utf-8"))
+        entries = tomllib.loads(content.decode("utf-8-sig"))
     except OSError as error:
         raise typer.BadParameter(f"{file} cannot be read: {error.strerror}", param_hint="FILE") from None
     except ValueError as error:

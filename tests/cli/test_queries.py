@@ -69,7 +69,7 @@ def test_the_page_works(place: str, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.usefixtures("place")
 def test_search_tells_what_it_left_out_and_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "v.toml").write_text('[acronyms]\nESD = "emergency shutdown"\n', encoding="utf-8")
+    (tmp_path / "v.toml").write_text('[acronyms]\nESD = "emergency shutdown"\n', encoding="utf-8-sig")
     assert main(["vocabulary", "import", "v.toml"]) == 0
     assert capsys.readouterr().out == "1 acronyms\n"
     assert main(["search", "What does the ESD do?", "--embedder", "none"]) == 0

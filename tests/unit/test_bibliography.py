@@ -25,7 +25,8 @@ PAPER = "# Pumps\n\nThey fail.\n\n## {heading}\n\n[1] A. Smith. Pumps. 1999.\n\n
     [
         "References", "REFERENCES", "references", "Bibliography", "Works Cited", "Literature cited", "7 References", "7. References",
         "7.1 References", "VII. References", "A. Bibliography", "References:", "References.", "7) Works  Cited :", "**References**",
-        "[8] References", "§ 4 References", "7 – References", "References ##",
+        "[8] References", "§ 4 References", "7 – References", "References ##", "References {#refs .unnumbered}",
+        "References {-}", "References¶", "References[edit]",
     ],
 )  # fmt: skip
 def test_headings_that_are_one(heading: str) -> None:

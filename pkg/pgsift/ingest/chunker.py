@@ -58,10 +58,11 @@ _ABBREVIATION = re.compile(
     r"[Ee]\.g|[Ii]\.e|z\.[Bb]|[Aa]pprox|[Ii]nc|[Ll]td|[Cc]o)\.$"
 )
 _Splitter = Callable[[str, int, int], Iterable[tuple[int, int]]]
-# "7. References", "VII References:", "[A] BIBLIOGRAPHY"; a number and nothing else before the word.
+# "7. References", "VII References:", "[A] BIBLIOGRAPHY"; a number and nothing else before the word, and after it
+# nothing but what tools put there: attributes of pandoc, links of Sphinx and MediaWiki.
 _BIBLIOGRAPHY = re.compile(
     r"(?:[§\[(]?\s*(?:\d+(?:\.\d+)*|[ivxlc]+|[a-z])\s*(?:[.:)\]–—-]\s*|\s))?"
-    r"(?:references|bibliography|works\s+cited|literature\s+cited)\s*[.:;]*",
+    r"(?:references|bibliography|works\s+cited|literature\s+cited)\s*[.:;]*(?:\s*(?:\{[^{}]*\}|[¶#]|\[edit\]))?",
     re.IGNORECASE,
 )
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
