@@ -48,7 +48,7 @@ def test_query_terms_says_what_is_searched_for_and_what_is_not(cli: Cli) -> None
     assert found.code == 0 and [(t["term"], t["kept"]) for t in found.json if t["kept"]] == [("winch", True)]
     assert ("the", "stopword") in [(t["term"], t["reason"]) for t in found.json]
     lines = cli("query-terms", "the winch").out.splitlines()
-    assert lines == ["term\tsearched\treason", "the\tno\tstopword", "winch\tyes\t"]
+    assert lines == ["term\tsearched\treason\tof", "the\tno\tstopword\t", "winch\tyes\t\t"]
 
 
 def test_what_cannot_be_undone_is_confirmed(cli: Cli, put: Callable[..., None]) -> None:
