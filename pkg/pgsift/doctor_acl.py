@@ -30,7 +30,8 @@ COVERED = frozenset({
     "list_claims",
     "unranked_documents",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
-    "check_access", "related", "facets", "count_matches", "cite", "choose_chunks", "explain", "why_not",
+    "check_access", "related", "facets", "count_matches", "cite", "query_terms", "choose_chunks", "explain",
+    "why_not",
 })  # fmt: skip
 
 
@@ -635,14 +636,23 @@ class _Probe:
             "facets",
             who,
             "SELECT x.value, x.documents FROM sift.facets(%s, 'key', %s, NULL, %s::text[]) AS x",
-            (tenant, word, who),
+            (tenant, f"{word} word", who),
         )
         counts = self.call(
             "count_matches",
             who,
             "SELECT x.documents FROM sift.count_matches(%s, %s, %s::text[]) AS x",
-            (tenant, word, who),
+            (tenant, f"{word} word", who),
         )
+        begun = word[:2]
+        terms = self.call(
+            "query_terms",
+            who,
+            "SELECT x.term FROM sift.query_terms(%s, %s, principals => %s::text[]) AS x WHERE x.kept",
+            (tenant, f"{begun}*", who),
+        )
+        if terms and not visible and len(terms) > 1:
+            self.found("query_terms", who, f"tells words that begin with {begun!r}, where nothing may be seen")
         if rows is not None:
             self.compare("facets", who, (row[0] for row in rows), {row[0] for row in rows} & visible)
         if counts is not None and counts[0][0] > len(visible):

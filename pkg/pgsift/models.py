@@ -794,7 +794,7 @@ class QueryDrift(Record):
         out: dict[str, Any] = {
             "query_id": self.query_id,
             "query": self.query,
-            "asked_at": self.asked_at.isoformat(),
+            "asked_at": _plain(self.asked_at),
             "problem": self.problem,
         }
         if self.drift is not None:

@@ -272,7 +272,7 @@ def test_errors_have_a_class_and_a_hint(store: Any) -> None:
         (errors.InvalidArgument, lambda: store.put_documents("t", DOCUMENTS, chunk_size=0)),
         (errors.InvalidArgument, lambda: store.ingest("t", "/no/such/file")),
         (errors.InvalidArgument, lambda: store.ingest("t", [], sync=True)),
-        (errors.InvalidArgument, lambda: store.ingest("t", [], format="pdf")),
+        (errors.InvalidArgument, lambda: store.ingest("t", [], format="klingon")),
         (errors.InvalidArgument, lambda: store.embed_missing("t")),
     ]
     for expected, call in cases:

@@ -98,7 +98,8 @@ def answers(dsn: str) -> dict[str, Any]:
     with psycopg.connect(dsn, autocommit=True) as connection:
         for name, arguments in read_functions(connection).items():
             given = [(argument, kind, BY_NAME.get(argument)) for argument, kind in arguments]
-            given = [item for item in given if item[2] is not None]
+            # The same name may stand for a number elsewhere: how many terms, not which.
+            given = [item for item in given if item[2] is not None and (item[0], item[1]) != ("terms", "integer")]
             call = sql.SQL("SELECT * FROM sift.{}({})").format(
                 sql.Identifier(name),
                 sql.SQL(", ").join(

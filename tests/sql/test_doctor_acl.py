@@ -61,9 +61,9 @@ def test_a_sound_store(store: str, make_login: Callable[..., str]) -> None:
 
 
 def test_the_same_seed_asks_the_same(store: str) -> None:
-    reports = [doctor_acl.fuzz(store, rounds=2, seed=seed) for seed in (5, 5, 6)]
+    reports = [doctor_acl.fuzz(store, rounds=2, seed=seed) for seed in (5, 5, 6, 7, 8)]
     assert reports[0] == reports[1]
-    assert reports[0].calls != reports[2].calls
+    assert len({report.calls for report in reports}) > 1
 
 
 # What is put in place of what, in the definition of which function.
@@ -112,7 +112,8 @@ def test_every_function_that_takes_principals_is_examined(conn: psycopg.Connecti
             " AND has_function_privilege('sift_app', p.oid, 'EXECUTE') AND NOT starts_with(p.proname, '_')"
         ).fetchall()
     }  # fmt: skip
-    assert taking == doctor_acl.COVERED
+    # It takes down for whom somebody searched, and reads nothing.
+    assert taking - {"log_query"} == doctor_acl.COVERED
 
 
 def test_who_may_not(store: str, make_login: Callable[..., str]) -> None:

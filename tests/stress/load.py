@@ -452,7 +452,7 @@ class Reader:
     def read_hybrid_all(self) -> None:
         who = self.somebody()
         call = (
-            "search(%s, 'common', 10000, %s, query_embedding => %s::real[], depth => 10000, collapse => false)"
+            "search(%s, 'common', 10000, %s, query_embedding => %s::real[], depth => 10000, collapse => false, per_document => NULL)"
         )
         self.judge(lambda: self.rows(self.conn, call, TENANT, who, vector(self.rng)), who)
 
@@ -503,7 +503,9 @@ class Reader:
         who = self.somebody()
 
         def ask() -> list[Row]:
-            hits = self.store.search(TENANT, "common", k=10000, depth=10000, principals=who, collapse=False)
+            hits = self.store.search(
+                TENANT, "common", k=10000, depth=10000, principals=who, collapse=False, per_document=None
+            )
             return [
                 (hit.key, hit.title or "", hit.body, dict(hit.metadata), hit.document_version) for hit in hits
             ]

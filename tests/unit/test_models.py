@@ -73,7 +73,12 @@ def test_records_are_frozen_and_slotted(record: type[Record]) -> None:
     assert dataclasses.is_dataclass(record)
     assert all("__slots__" in vars(cls) for cls in record.__mro__[:-1])
     assert record.__doc__
-    required = {item.name: None for item in dataclasses.fields(record) if item.default is dataclasses.MISSING}
+    # A field of several is an empty one; of anything else, nothing.
+    required = {
+        item.name: () if str(item.type).startswith("Sequence") else None
+        for item in dataclasses.fields(record)
+        if item.default is dataclasses.MISSING
+    }
     made = record(**required)
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(made, dataclasses.fields(record)[0].name, 1)
