@@ -123,7 +123,8 @@ def test_bibtex_is_read_again(capsys: pytest.CaptureFixture[str]) -> None:
     paper = found["knuth-1977"]
     assert paper.type == "article"
     assert dict(paper.fields) == {
-        "title": r"Fast pattern matching in \#strings", "pages": "1--9", "doi": r"10.1000/x\_y\%20z", "year": "1977",
+        "title": r"Fast pattern matching in \#strings", "pages": "1--9", "doi": r"10.1000/x\_y\%20z",
+        "year": "1977",
         "month": "mar", "journal": r"Journal of 100\% \$afe {DNA} pumps",
     }  # fmt: skip
     assert [str(person) for person in paper.persons["author"]] == [
