@@ -550,7 +550,8 @@ def _kept_document(*row: Any) -> KeptDocument:
     *known, compression, content, total_bytes = row
     if content is not None:
         content = zlib.decompress(content) if compression == "zlib" else bytes(content)
-    return KeptDocument(*known, content, total_bytes)
+    values = (*known, content, total_bytes)
+    return KeptDocument(*values)
 
 
 def hold_documents(tenant: str, keys: Sequence[str], versions: Sequence[int]) -> Call[str]:
