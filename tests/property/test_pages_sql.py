@@ -152,3 +152,16 @@ def test_past_the_end_there_is_nothing(corpus: psycopg.Connection[Any]) -> None:
         "collapse": False,
     }
     assert _page(corpus, asked, 10, 5000) == []
+
+
+def test_one_leg_keeps_its_order_whatever_it_weighs(corpus: psycopg.Connection[Any]) -> None:
+    for mode, weights in (("lexical", [0.0, 1.0]), ("dense", [1.0, 0.0])):
+        found = {
+            str(given): corpus.execute(
+                "SELECT s.chunk_id, s.score > 0 FROM sift.search('pages', 'red', k => 20, principals => '{public}', mode => %s,"
+                " query_embedding => '{1,2,0.25}', weights => %s::float8[], per_document => NULL) AS s ORDER BY s.rank",
+                [mode, given],
+            ).fetchall()
+            for given in (weights, [1.0, 1.0])
+        }
+        assert found[str(weights)] == found["[1.0, 1.0]"] and len(found[str(weights)]) == 20
