@@ -672,9 +672,13 @@ class _Probe:
             "distinct_sources": "SELECT x.* FROM sift.distinct_sources(%s, ARRAY[%s], %s::text[]) AS x",
             "cite": "SELECT x.csl FROM sift.cite(%s, ARRAY[%s], %s::text[]) AS x",
             "related": "SELECT x.key FROM sift.related(%s, %s, principals => %s::text[]) AS x",
-            "explain": "SELECT x.name FROM sift.explain(%s, 'word', key => %s, principals => %s::text[]) AS x",
-            "why_not": "SELECT x.reason FROM sift.why_not(%s, 'word', %s, principals => %s::text[]) AS x",
         }
+        # These search, and take longer than the others together.
+        if self.chance.random() < 0.25:
+            statements |= {
+                "explain": "SELECT x.name FROM sift.explain(%s, 'word', key => %s, principals => %s::text[]) AS x",
+                "why_not": "SELECT x.reason FROM sift.why_not(%s, 'word', %s, principals => %s::text[]) AS x",
+            }
         if who is not None:
             # Writers are told why a document may not be seen; applications are not.
             columns = "x.*" if self.application else "x.visible"
