@@ -302,6 +302,7 @@
 \ir functions/chunks_by_entity.sql
 \ir functions/list_claims.sql
 \ir functions/put_claims.sql
+\ir internal/_mentions.sql
 \ir functions/put_entities.sql
 \ir functions/remove_entities.sql
 \ir internal/_csl_names.sql
