@@ -228,17 +228,7 @@ BEGIN
 
     v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
     SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
-    v_weights := coalesce(weights, ARRAY[
-        coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
-        coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
-    IF NOT sift._are_weights(v_weights) THEN
-        RAISE EXCEPTION USING ERRCODE = 'PS002',
-            MESSAGE = format('weights must be two finite numbers, lexical and dense, each 0 or between 1e-100 and 1e100, and not both zero; not %s', v_weights),
-            HINT = 'For example weights => ''{1, 0.5}''.';
-    END IF;
-    -- One leg alone is ranked by it whatever it weighs beside the other; with a weight of 0 all scores would be 0, and the order lost.
-    v_weights := CASE WHEN mode = 'lexical' AND v_weights[1] = 0::double precision
-                        OR mode = 'dense' AND v_weights[2] = 0::double precision THEN ARRAY[1, 1]::double precision[] ELSE v_weights END;
+    v_weights := sift._leg_weights(weights, mode, v_tenant.lexical_weight, v_tenant.dense_weight, v_model.lexical_weight, v_model.dense_weight);
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
     v_query := sift._read_query(v_tenant_id, v_tenant.analyzer, query, plain, coalesce(strip_questions, v_tenant.strip_questions),
                                 coalesce(expand, v_tenant.expand), v_lists, as_of, v_predicate, v_bound, v_documents);

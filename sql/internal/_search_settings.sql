@@ -67,11 +67,7 @@ BEGIN
     b := coalesce(b, v_tenant.b);
     title_weight := coalesce(title_weight, v_tenant.title_weight);
     abstract_weight := coalesce(abstract_weight, v_tenant.abstract_weight);
-    weights := coalesce(weights, ARRAY[
-        coalesce(v_tenant.lexical_weight, v_model.lexical_weight, 1::double precision),
-        coalesce(v_tenant.dense_weight, v_model.dense_weight, 1::double precision)]);
-    weights := CASE WHEN mode = 'lexical' AND weights[1] = 0::double precision
-                      OR mode = 'dense' AND weights[2] = 0::double precision THEN ARRAY[1, 1]::double precision[] ELSE weights END;
+    weights := sift._leg_weights(weights, mode, v_tenant.lexical_weight, v_tenant.dense_weight, v_model.lexical_weight, v_model.dense_weight);
     SELECT f.predicate, f.bound INTO filter_predicate, bound FROM sift._compile_filter(filter) AS f;
     IF as_of IS NOT NULL AND strpos(filter_predicate, 'sift.chunk_entities') > 0 THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'a filter on entity does not go with as_of',

@@ -182,6 +182,7 @@
 \ir internal/_lexical_units_exhaustive.sql
 \ir internal/_dense_documents.sql
 \ir internal/_are_weights.sql
+\ir internal/_leg_weights.sql
 \ir internal/_check_ranking.sql
 \ir internal/_token_model.sql
 \ir internal/_refuse_token_vectors.sql
