@@ -81,12 +81,15 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A chunk as characters ``start`` to ``end`` of its text, with the headings it stands under."""
+    """A chunk as characters ``start`` to ``end`` of its text, with the headings it stands under. ``context``
+    is the wider passage, in characters too, that is shown for it where it is found; ``None``: itself. Chunks and
+    white space are all that lies in one."""
 
     start: int
     end: int
     kind: ChunkKind = "text"
     section: tuple[str, ...] = ()
+    context: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +109,16 @@ class Chunker:
         """Name, version and parameters; stored with every document and part of its content hash."""
         return f"structure/{_VERSION} target={self.target}"
 
-    def chunk(self, text: str, blocks: Sequence[Block]) -> list[Span]:
+    @property
+    def spec(self) -> str:
+        """How it is asked for."""
+        return f"structure:target={self.target}"
+
+    def chunk(self, text: str, blocks: Sequence[Block], pages: Sequence[int] = ()) -> list[Span]:
         """Spans of the chunks, in order, not overlapping; every character that is not white space and not
-        in a block of kind ``title`` or ``skip`` lies in exactly one."""
+        in a block of kind ``title`` or ``skip`` lies in exactly one. ``pages``, where each begins, do not
+        matter here."""
+        del pages
         references = _bibliography(text, blocks)
         whole = len(blocks) == 1 and blocks[0][:3] == (0, len(text), "paragraph")
         if whole and references is None and size(text) <= self.target:
