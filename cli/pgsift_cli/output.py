@@ -320,7 +320,8 @@ def _shown(hit: Hit) -> list[tuple[str, bool]]:
 def _where(passage: Evidence) -> str:
     parts = [f"characters {passage.char_start:,} to {passage.char_end:,}"]
     if passage.page is not None:
-        parts.append(f"page {passage.page}")
+        to = f"–{passage.page_end}" if passage.page_end not in (None, passage.page) else ""
+        parts.append(f"page{'s' if to else ''} {passage.page}{to}")
     if passage.section:
         parts.append(safe(passage.section))
     parts.append(", ".join(map(safe, passage.terms)) or "no word of the query: the beginning")
@@ -344,6 +345,7 @@ def _why(hit: Hit) -> str:
         )
     if hit.section:
         parts.append(safe(hit.section))
-    if hit.page is not None:
-        parts.append(f"page {hit.page}")
+    page = hit.page if hit.snippet_page is None else hit.snippet_page
+    if page is not None:
+        parts.append(f"page {page}")
     return " · ".join(parts)

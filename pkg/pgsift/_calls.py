@@ -1720,7 +1720,9 @@ def facets(
     )
 
 
-def cite(tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> Call[Citation]:
+def cite(
+    tenant: str, keys: Iterable[str], principals: Iterable[str] | None, query: str | None = None
+) -> Call[Citation]:
     """Documents as CSL-JSON."""
     return _call(
         "cite",
@@ -1729,6 +1731,7 @@ def cite(tenant: str, keys: Iterable[str], principals: Iterable[str] | None) -> 
         tenant=("text", name(tenant, "tenant")),
         keys=("text[]", names(keys, "keys")),
         principals=("text[]", names(principals, "principals")),
+        query=("text", None if query is None else text(query, "query")),
     )
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pgsift.errors import MissingExtra
+from pgsift.models import Citation
 
-__all__ = ["bibtex"]
+__all__ = ["bibtex", "located"]
 
 _TYPES = {
     "article-journal": "article", "article-magazine": "article", "article-newspaper": "article", "book": "book",
@@ -33,11 +34,22 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _VERBATIM = frozenset({"doi", "url", "isbn", "issn"})
 
 
+def located(citation: Citation) -> Mapping[str, Any]:
+    """A record of CSL-JSON with the page to point at, where there is one, as ``locator`` and ``label`` under
+    ``custom``: CSL has a locator where something is cited, and none in a bibliography."""
+    if citation.page is None:
+        return citation.csl
+    custom = citation.csl.get("custom")
+    known = dict(custom) if isinstance(custom, Mapping) else {}
+    return {**citation.csl, "custom": {**known, "locator": str(citation.page), "label": "page"}}
+
+
 def bibtex(items: Iterable[Mapping[str, Any]]) -> str:
     """Records of CSL-JSON as one BibTeX file, in their order, UTF-8.
 
-    Keys are the ids with what BibTeX does not allow in a key replaced by ``-``, and a number where two would be
-    the same. :class:`MissingExtra` without pybtex.
+    A page to point at (:func:`located`) is told in a comment at the head. Keys are the ids with what BibTeX does
+    not allow in a key replaced by ``-``, and a number where two would be the same. :class:`MissingExtra` without
+    pybtex.
     """
     try:
         from pybtex.database import BibliographyData, Entry
@@ -48,6 +60,7 @@ def bibtex(items: Iterable[Mapping[str, Any]]) -> str:
         ) from None
     entries: dict[str, Any] = {}
     taken: set[str] = set()
+    pages = ""
     for item in items:
         key = base = re.sub(r"[\s,{}\"'#%~\\()=@]+", "-", str(item.get("id", ""))).strip("-") or "document"
         number = 1
@@ -56,9 +69,12 @@ def bibtex(items: Iterable[Mapping[str, Any]]) -> str:
             number += 1
             key = f"{base}-{number}"
         taken.add(key.lower())
+        custom = item.get("custom")
+        if isinstance(custom, Mapping) and custom.get("label") == "page" and _text(custom.get("locator")):
+            pages += f"% {key}: p. {_text(custom['locator'])}\n"
         kind = _TYPES.get(str(item.get("type")), "misc")
         entries[key] = Entry(kind, fields=_fields(item, kind), persons=_persons(item))
-    return str(BibliographyData(entries).to_string("bibtex")) if entries else ""
+    return pages + str(BibliographyData(entries).to_string("bibtex")) if entries else ""
 
 
 def _fields(item: Mapping[str, Any], kind: str) -> list[tuple[str, str]]:

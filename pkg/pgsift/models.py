@@ -53,7 +53,9 @@ def _plain(value: Any) -> Any:
 class Chunk(Record):
     """A chunk made by the caller. ``start`` and ``end`` count characters of the document's text; left out,
     the chunk is taken to start at 0. ``overlap_tokens``: how many tokens at its head repeat the end of the
-    chunk before, which a search for documents counts once; left out, those where the two spans overlap."""
+    chunk before, which a search for documents counts once; left out, those where the two spans overlap.
+    ``page`` is the one ``body`` begins on; ``page_breaks`` are pairs of the character of ``body``, from 0, at
+    which another page begins, and that page, in the order of the text."""
 
     body: str
     kind: str = "text"
@@ -65,6 +67,7 @@ class Chunk(Record):
     embedding: Any = None
     entities: Sequence[str] = ()
     overlap_tokens: int | None = None
+    page_breaks: Sequence[Sequence[int]] = ()
     #: Of a claim: the chunks of this document that bear it out, counted from 0; a verbatim quotation of one of
     #: them; and what it says in numbers (docs/claims.md).
     supports: Sequence[int] | None = None
@@ -146,6 +149,8 @@ class Hit(Record):
     #: Of a claim that was checked: ``source_level``, ``evidence_span``, ``effect``, and ``sources``, the chunks
     #: that support it; ``None`` for any other hit.
     claim: Mapping[str, Any] | None = None
+    #: The page of the first of the words that the snippet was chosen for; ``page`` is the one ``body`` begins on.
+    snippet_page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,10 +260,12 @@ class Facet(Record):
 
 @dataclass(frozen=True, slots=True)
 class Citation(Record):
-    """A document as a record of CSL-JSON."""
+    """A document as a record of CSL-JSON. ``page`` is where the best passage for a query stands, for a citation
+    to point at; ``None`` without a query, a passage or pages."""
 
     key: str
     csl: Mapping[str, Any]
+    page: int | None = None
 
 
 
@@ -456,8 +463,9 @@ class EntityChunk(Record):
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
     """A passage of a document that answers a query: ``text`` stands at ``char_start`` to ``char_end`` of the
-    document's text. ``page``, ``section`` and ``chunk_id`` are those of the first word found; ``highlights``
-    are spans ``[start, end)`` of ``text``; ``terms`` are the terms of the query that occur in it."""
+    document's text. ``page``, ``section`` and ``chunk_id`` are those of the first of the words it was chosen for,
+    ``page_end`` is the page of the last word found; ``highlights`` are spans ``[start, end)`` of ``text``;
+    ``terms`` are the terms of the query that occur in it."""
 
     text: str
     char_start: int
@@ -469,6 +477,7 @@ class Evidence(Record):
     terms: Sequence[str]
     title: str | None
     document_version: int
+    page_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1648,11 +1648,17 @@ class Store:
         return self._all(call)
 
     def cite(
-        self, tenant: str, keys: Iterable[str], *, principals: Iterable[str] | None = None
+        self,
+        tenant: str,
+        keys: Iterable[str],
+        *,
+        principals: Iterable[str] | None = None,
+        query: str | None = None,
     ) -> list[Citation]:
         """The visible documents of these keys as CSL-JSON, each once, in this order;
-        :func:`pgsift.citations.bibtex` makes BibTeX of it."""
-        return self._all(_calls.cite(tenant, keys, principals))
+        :func:`pgsift.citations.bibtex` makes BibTeX of it. With a ``query`` each tells the page of its best
+        passage, as :meth:`evidence` chooses it."""
+        return self._all(_calls.cite(tenant, keys, principals, query))
 
     def lexical_search(
         self,

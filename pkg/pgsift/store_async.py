@@ -1647,11 +1647,17 @@ class AsyncStore:
         return await self._all(call)
 
     async def cite(
-        self, tenant: str, keys: Iterable[str], *, principals: Iterable[str] | None = None
+        self,
+        tenant: str,
+        keys: Iterable[str],
+        *,
+        principals: Iterable[str] | None = None,
+        query: str | None = None,
     ) -> list[Citation]:
         """The visible documents of these keys as CSL-JSON, each once, in this order;
-        :func:`pgsift.citations.bibtex` makes BibTeX of it."""
-        return await self._all(_calls.cite(tenant, keys, principals))
+        :func:`pgsift.citations.bibtex` makes BibTeX of it. With a ``query`` each tells the page of its best
+        passage, as :meth:`evidence` chooses it."""
+        return await self._all(_calls.cite(tenant, keys, principals, query))
 
     async def lexical_search(
         self,

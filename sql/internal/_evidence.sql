@@ -20,7 +20,8 @@ RETURNS TABLE (
     highlights       jsonb,
     terms            text[],
     title            text,
-    document_version integer
+    document_version integer,
+    page_end         integer
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -77,23 +78,38 @@ BEGIN
     END IF;
     SELECT p.texts, p.offsets INTO v_parts FROM sift._text_parts(v_tenant_id, v_document.document_id, v_document.version) AS p;
     RETURN QUERY
-    SELECT w.body, w.window_start + w.part_start, w.window_end + w.part_start, c.page, c.section, c.chunk_id, w.highlights, w.covered,
-           v_document.title, v_document.version
-    FROM (
+    WITH chunks AS MATERIALIZED (
+        SELECT s.* FROM sift._chunks_of(v_tenant_id, v_document.document_id, v_document.version) AS s
+    ),
+    passages AS (
         SELECT x.body, x.window_start, x.window_end, x.anchor, x.highlights, x.covered, v_parts.offsets[x.text_no] AS part_start,
-               v_parts.texts[x.text_no] AS part
+               v_parts.texts[x.text_no] AS part,
+               -- The last character that is marked, of what no word is found in the first of all.
+               coalesce(x.window_start + (x.highlights -> -1 ->> 1)::integer - 1, x.anchor) AS last_marked
         FROM sift._windows(v_tenant.analyzer, v_parts.texts, v_terms, windows, width) AS x
-    ) AS w
+    )
+    SELECT w.body, w.window_start + w.part_start, w.window_end + w.part_start, f.page, array_to_string(f.section_path, ' > '), f.chunk_id,
+           w.highlights, w.covered, v_document.title, v_document.version, greatest(f.page, l.page)
+    FROM passages AS w
+    -- Of the chunks that hold the character, the first whose text it is.
     CROSS JOIN LATERAL (
-        -- Of the chunks that hold the first word found, the first whose text it is.
-        SELECT s.page, array_to_string(s.section_path, ' > ') AS section, s.chunk_id
-        FROM sift._chunks_of(v_tenant_id, v_document.document_id, v_document.version) AS s
+        SELECT s.section_path, s.chunk_id, sift._page_at(s.page, s.page_breaks, w.part_start + w.anchor - s.char_start) AS page
+        FROM chunks AS s
         WHERE s.char_start <= w.part_start + w.anchor
         ORDER BY s.char_start + char_length(s.body) > w.part_start + w.anchor
                      AND left(s.body, 50) = substr(w.part, 1 + s.char_start - w.part_start, least(50, char_length(s.body))) DESC,
                  s.char_start DESC, s.ordinal
         LIMIT 1
-    ) AS c
+    ) AS f
+    CROSS JOIN LATERAL (
+        SELECT sift._page_at(s.page, s.page_breaks, w.part_start + w.last_marked - s.char_start) AS page
+        FROM chunks AS s
+        WHERE s.char_start <= w.part_start + w.last_marked
+        ORDER BY s.char_start + char_length(s.body) > w.part_start + w.last_marked
+                     AND left(s.body, 50) = substr(w.part, 1 + s.char_start - w.part_start, least(50, char_length(s.body))) DESC,
+                 s.char_start DESC, s.ordinal
+        LIMIT 1
+    ) AS l
     ORDER BY 2, 3;
 END
 $$;

@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION sift._snippets(
     width    integer,
     OUT snippets   text[],
     OUT starts     integer[],
-    OUT highlights jsonb[]
+    OUT highlights jsonb[],
+    OUT anchors    integer[]
 )
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -28,9 +29,10 @@ BEGIN
         snippets[t] := coalesce(v_window.body, '');
         starts[t] := coalesce(v_window.window_start, 0);
         highlights[t] := coalesce(v_window.highlights, '[]'::jsonb);
+        anchors[t] := coalesce(v_window.anchor, 0);
         v_first := v_last + 1;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sift._snippets(text, text[], text[], integer) IS 'The best window of each of several texts: text, where it starts, and highlights in it.';
+COMMENT ON FUNCTION sift._snippets(text, text[], text[], integer) IS 'The best window of each of several texts: text, where it starts, highlights in it, and where the first of the words stands that it was chosen for.';
 REVOKE ALL ON FUNCTION sift._snippets(text, text[], text[], integer) FROM PUBLIC;

@@ -79,6 +79,7 @@
 \ir internal/_claim_value.sql
 \ir internal/_check_claims.sql
 \ir internal/_claims_of.sql
+\ir internal/_page_breaks_problem.sql
 \ir internal/_check_documents.sql
 \ir internal/_changed_set.sql
 \ir internal/_analyzer_table.sql
@@ -98,6 +99,7 @@
 \ir internal/_question_base.sql
 \ir internal/_is_question.sql
 \ir internal/_strip_question.sql
+\ir internal/_page_at.sql
 \ir internal/_parse_query.sql
 \ir internal/_open_word.sql
 \ir internal/_prefix_stem.sql

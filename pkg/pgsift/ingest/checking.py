@@ -7,7 +7,7 @@ are never altered: one that PostgreSQL cannot hold is refused, since a name made
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -144,8 +144,10 @@ def _checked_chunk(given: Any, place: str) -> Chunk:
             raise _wrong(f"{place}: {name}", "an integer", value)
         if not 0 <= value.__index__() <= _MAX_INTEGER:
             raise InvalidDocument(f"{place}: {name} is out of range: {value.__index__()}")
+    breaks = _breaks(chunk.page_breaks, f"{place}: page_breaks")
     return replace(
         chunk,
+        page_breaks=breaks,
         page=None if chunk.page is None else chunk.page.__index__(),
         start=None if chunk.start is None else chunk.start.__index__(),
         end=None if chunk.end is None else chunk.end.__index__(),
@@ -163,6 +165,22 @@ def _strings(values: Any, place: str) -> tuple[str, ...]:
         if not isinstance(value, str):
             raise InvalidDocument(f"{place} must be a list of strings, but holds {type(value).__name__}")
     return strings
+
+
+def _breaks(values: Any, place: str) -> tuple[tuple[int, int], ...]:
+    expected = "a list of pairs: the character at which another page begins, and the page"
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise _wrong(place, expected, values)
+    pairs = tuple(values)
+    for pair in pairs:
+        if (
+            isinstance(pair, str | bytes | Mapping)
+            or not isinstance(pair, Sequence)
+            or len(pair) != 2
+            or any(isinstance(value, bool) or not hasattr(value, "__index__") for value in pair)
+        ):
+            raise InvalidDocument(f"{place} must be {expected}")
+    return tuple((at.__index__(), page.__index__()) for at, page in pairs)
 
 
 def _ordinals(values: Any, place: str) -> tuple[int, ...]:

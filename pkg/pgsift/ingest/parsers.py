@@ -109,10 +109,32 @@ class Parsed:
     #: Where each page (slide, sheet) begins, in order, for sources that have pages; a page without text begins
     #: where the next does.
     pages: Sequence[int] = ()
+    #: Which page begins there, where the text does not go through them one by one (a note at the foot of a page
+    #: stands after a paragraph that ends on the next); else they are numbered from 1.
+    page_numbers: Sequence[int] = ()
 
     def page(self, position: int) -> int | None:
         """The number, from 1, of the page that a character is on."""
-        return bisect_right(self.pages, position) or None if self.pages else None
+        number = bisect_right(self.pages, position)
+        if not number:
+            return None
+        return self.page_numbers[number - 1] if self.page_numbers else number
+
+    def page_breaks(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Where other pages begin between two characters, counted from the first, and which these are."""
+        number = bisect_right(self.pages, start)
+        page = self.page(start)
+        breaks: list[tuple[int, int]] = []
+        if page is None:
+            return breaks
+        while number < len(self.pages) and self.pages[number] < end:
+            at = self.pages[number]
+            number = bisect_right(self.pages, at)
+            following = self.page(at)
+            if following is not None and following != page:
+                breaks.append((at - start, following))
+                page = following
+        return breaks
 
 
 def parser_name(kind: Format) -> str:

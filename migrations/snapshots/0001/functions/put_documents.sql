@@ -8,7 +8,7 @@
 --                    or for a new one what its key's prefix gets (sift.set_access), else the tenant's default
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
---   chunks           array of {body, kind, section [], page, start, end, tokens, title_tokens, overlap_tokens, overlap, embedding [],
+--   chunks           array of {body, kind, section [], page, page_breaks [], start, end, tokens, title_tokens, overlap_tokens, overlap, embedding [],
 --                    embedding_hash, entities [], supports [], evidence_span, effect {}}
 --   length           characters of the text the spans count in
 -- A chunk's tokens (joined by one space; those of the title in front of the first chunk's, where the tenant indexes titles) may
@@ -192,11 +192,11 @@ BEGIN
 
     -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
     WITH inserted AS (
-        INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, title_tokens, overlap_tokens, page, char_start,
+        INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, title_tokens, overlap_tokens, page, page_breaks, char_start,
                                       char_end, kind, section_path, text_hash, body, tokens, unranked_tokens, claim)
         SELECT v_tenant_id, z.document_id, z.list, z.ordinal - 1,
                CASE WHEN z.ranked THEN z.bare + z.titled ELSE 0 END, z.titled, z.overlap,
-               z.page, z.char_start, coalesce(z.char_end, z.char_start + char_length(z.body)), z.kind, z.section_path,
+               z.page, z.page_breaks, z.char_start, coalesce(z.char_end, z.char_start + char_length(z.body)), z.kind, z.section_path,
                sha256(convert_to(z.body, 'UTF8')), z.body,
                CASE WHEN z.ranked THEN z.tokens ELSE '' END,
                CASE WHEN z.kind = 'reference' THEN '' WHEN NOT z.ranked THEN z.tokens END, z.claim
@@ -221,7 +221,7 @@ BEGIN
                         SELECT t.*, n.title, n.tokens - CASE WHEN t.made THEN 0 ELSE n.title END AS bare
                         FROM (
                             SELECT row_number() OVER (ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal) AS position, d.document_id, d.access_list_id AS list,
-                                   q.ordinal::integer AS ordinal, q.page, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
+                                   q.ordinal::integer AS ordinal, q.page, nullif(q.page_breaks, '{}'::integer[]) AS page_breaks, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
                                    coalesce(q.kind, 'text') AS kind, q.body, coalesce(q.overlap, false) AS repeated,
                                    coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens,
                                    coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
@@ -237,9 +237,9 @@ BEGIN
                                 CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks'
                                      WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
                                      ELSE '[]'::jsonb END)
-                                AS (body text, kind text, section jsonb, page integer, start integer, "end" integer, tokens text, overlap boolean,
+                                AS (body text, kind text, section jsonb, page integer, page_breaks integer[], start integer, "end" integer, tokens text, overlap boolean,
                                     overlap_tokens integer, title_tokens integer))
-                                WITH ORDINALITY AS q (body, kind, section, page, start, "end", tokens, overlap, overlap_tokens, title_tokens, ordinal)
+                                WITH ORDINALITY AS q (body, kind, section, page, page_breaks, start, "end", tokens, overlap, overlap_tokens, title_tokens, ordinal)
                             CROSS JOIN LATERAL (
                                 SELECT e.document_id, e.access_list_id FROM sift.documents AS e
                                 WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
@@ -355,7 +355,8 @@ Members of a chunk:
 - body: string, required; the text of the chunk
 - kind: text, abstract, title, section_header, table, figure, reference or claim; left out: text
 - section: array of strings, the headings it stands under, the outermost first
-- page: number from 1
+- page: number from 1, the page body begins on
+- page_breaks: array of pairs [character of body, counted from 0, at which another page begins; that page], in the order of the text
 - start, end: numbers from 0, first character and one past the last in the text of the document
 - tokens: string, tokens joined by one blank each, made by a client of the same analyzer (fingerprint is required then); left out: the database makes them
 - title_tokens: how many tokens at the head of the first chunk are those of the title; left out: as many as the title has, where they stand there

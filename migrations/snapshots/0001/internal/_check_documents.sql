@@ -17,7 +17,7 @@ DECLARE
         "language": ["string"], "license": ["string"], "classification": ["string"], "observed_at": ["string"], "valid_from": ["string"],
         "valid_to": ["string"], "retain_until": ["string"], "length": ["number"]}';
     c_chunk CONSTANT jsonb := '{
-        "body": ["string"], "kind": ["string"], "section": ["array"], "page": ["number"], "start": ["number"], "end": ["number"],
+        "body": ["string"], "kind": ["string"], "section": ["array"], "page": ["number"], "page_breaks": ["array"], "start": ["number"], "end": ["number"],
         "tokens": ["string"], "title_tokens": ["number"], "overlap_tokens": ["number"], "overlap": ["boolean"], "embedding": ["array"],
         "embedding_hash": ["string"], "entities": ["array"], "supports": ["array"], "evidence_span": ["string"], "effect": ["object"]}';
     c_kinds CONSTANT text[] := ARRAY['text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim'];
@@ -61,6 +61,9 @@ BEGIN
        AND NOT EXISTS (
            SELECT FROM jsonb_path_query(documents, '$[*].chunks[*] ? (@.type() == "object")') AS c (value)
            WHERE c.value - ARRAY(SELECT k.name FROM jsonb_object_keys(c_chunk) AS k (name)) <> '{}'::jsonb)
+       AND NOT EXISTS (
+           SELECT FROM jsonb_path_query(documents, '$[*].chunks[*] ? (exists(@.page_breaks))') AS c (value)
+           WHERE sift._page_breaks_problem(c.value) IS NOT NULL)
        AND NOT jsonb_path_exists(documents, '$[*].chunks[1 to last] ? (@.title_tokens > 0)')
        AND NOT EXISTS (
            SELECT FROM jsonb_path_query(documents, '$[*].chunks[0] ? (@.title_tokens > 0)') AS c (value)
@@ -144,6 +147,7 @@ BEGIN
                        WHEN m.member = 'embedding' THEN CASE WHEN NOT with_model THEN 'needs a model' END
                        WHEN m.member = 'page' THEN
                            CASE WHEN m.value #>> '{}' !~ '^[1-9][0-9]{0,8}$' THEN 'must be a whole number from 1 to 999999999' END
+                       WHEN m.member = 'page_breaks' THEN sift._page_breaks_problem(c.value)
                        WHEN m.member IN ('start', 'end', 'title_tokens', 'overlap_tokens') THEN
                            CASE WHEN m.value #>> '{}' !~ '^[0-9]{1,9}$' THEN 'must be a whole number from 0 to 999999999' END
                        WHEN m.member = 'kind' THEN

@@ -89,7 +89,8 @@ RETURNS TABLE (
     snippet          text,
     snippet_start    integer,
     highlights       jsonb,
-    claim            jsonb
+    claim            jsonb,
+    snippet_page     integer
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
     SET plan_cache_mode = force_generic_plan
@@ -149,6 +150,8 @@ DECLARE
     v_snippets        text[];
     v_snippet_starts  integer[];
     v_highlights      jsonb[];
+    v_anchors         integer[];
+    v_snippet_pages   integer[];
     v_documents    boolean := unit = 'document';
     v_k1           double precision;
     v_b            double precision;
@@ -535,8 +538,17 @@ BEGIN
                 WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
                 OFFSET 0) AS c;
         END IF;
-        SELECT s.snippets, s.starts, s.highlights INTO v_snippets, v_snippet_starts, v_highlights
+        SELECT s.snippets, s.starts, s.highlights, s.anchors INTO v_snippets, v_snippet_starts, v_highlights, v_anchors
         FROM sift._snippets(v_tenant.analyzer, v_bodies, v_query.terms, snippet_width) AS s;
+        SELECT array_agg(sift._page_at(c.page, c.page_breaks, v_anchors[g.rank]) ORDER BY g.rank) INTO v_snippet_pages
+        FROM unnest(v_page_chunks) WITH ORDINALITY AS g (chunk_id, rank)
+        CROSS JOIN LATERAL (
+            SELECT s.page, s.page_breaks FROM sift.chunks AS s
+            WHERE s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+            UNION ALL
+            SELECT s.page, s.page_breaks FROM sift.chunk_history AS s
+            WHERE v_as_of IS NOT NULL AND s.tenant_id = v_tenant_id AND s.chunk_id = g.chunk_id
+            OFFSET 0) AS c;
     END IF;
 
     IF v_as_of IS NOT NULL THEN
@@ -544,7 +556,7 @@ BEGIN
         SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
                d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
-           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank]
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank]
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -573,7 +585,7 @@ BEGIN
     SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
            d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
-           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank]
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank]
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)

@@ -12,6 +12,7 @@ CREATE TABLE sift.chunk_history (
     title_tokens integer NOT NULL DEFAULT 0,
     overlap_tokens integer NOT NULL DEFAULT 0,
     page         integer,
+    page_breaks  integer[],
     char_start   integer NOT NULL,
     char_end     integer NOT NULL,
     kind         text NOT NULL,
