@@ -32,6 +32,7 @@
 \ir tables/corpus_totals.sql
 \ir tables/embedding_models.sql
 \ir tables/chunk_embeddings.sql
+\ir tables/tenant_models.sql
 \ir tables/token_models.sql
 \ir tables/chunk_token_embeddings.sql
 \ir tables/embedding_stats.sql
@@ -140,6 +141,9 @@
 \ir internal/_lexical_leg.sql
 \ir internal/_lexical_visible.sql
 \ir internal/_model_id.sql
+\ir internal/_hnsw_definition.sql
+\ir internal/_missing_vectors.sql
+\ir internal/_check_model.sql
 \ir internal/_vector_problem.sql
 \ir internal/_check_vector.sql
 \ir internal/_refuse_vectors.sql
@@ -283,6 +287,10 @@
 \ir functions/repair_statistics.sql
 \ir functions/register_model.sql
 \ir functions/list_models.sql
+\ir functions/keep_model.sql
+\ir functions/activate_model.sql
+\ir functions/show_models.sql
+\ir functions/drop_model.sql
 \ir functions/put_embeddings.sql
 \ir functions/register_token_model.sql
 \ir functions/list_token_models.sql
@@ -291,6 +299,7 @@
 \ir functions/chunks_without_embedding.sql
 \ir functions/known_embeddings.sql
 \ir functions/cache_query_embedding.sql
+\ir functions/queries_without_embedding.sql
 \ir functions/lexical_search.sql
 \ir functions/dense_search.sql
 \ir functions/search.sql

@@ -348,7 +348,8 @@ class SearchResult(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True)
 class Tenant(Record):
-    """A tenant with its analyzer, ranking defaults, default principals and active embedding model."""
+    """A tenant with its analyzer, ranking defaults, default principals and active embedding model, ``model``;
+    ``kept_models`` are those whose vectors ingest keeps current, the active one first."""
 
     tenant: str
     analyzer: str
@@ -369,6 +370,7 @@ class Tenant(Record):
     title_weight: float
     abstract_weight: float
     min_chunk_tokens: int
+    kept_models: Sequence[str]
     created_at: datetime.datetime
 
 
@@ -1148,7 +1150,9 @@ class DoctorReport(Record):
 @dataclass(frozen=True, slots=True)
 class Model(Record):
     """A registered embedding model. ``lexical_weight`` and ``dense_weight`` are its weights in fusion, unless
-    tenant or call says otherwise."""
+    tenant or call says otherwise. ``pooling`` is empty, and ``normalized`` ``None``, where nobody said.
+    ``precision`` is how vectors are stored, ``quantization`` how they are indexed. ``embedder`` is what
+    :func:`~pgsift.embed.load_embedder` loads it by."""
 
     model: str
     revision: str
@@ -1159,6 +1163,29 @@ class Model(Record):
     document_prefix: str
     lexical_weight: float
     dense_weight: float
+    pooling: str
+    normalized: bool | None
+    quantization: str
+    embedder: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantModel(Record):
+    """A model of a tenant. ``state`` is ``active`` (searches use it), ``kept`` (ingest keeps it current too)
+    or ``retired``. Of the chunks that could have a vector ``missing`` have none, and ``withheld`` more, which
+    are kept from remote embedders. ``cached_queries`` query vectors are cached, and ``missing_queries`` of
+    those cached for the active model are not. Sizes are those of all tenants together."""
+
+    model: str
+    state: str
+    vectors: int
+    missing: int
+    withheld: int
+    cached_queries: int
+    missing_queries: int
+    kept_since: datetime.datetime | None
+    table_bytes: int
+    index_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 CREATE OR REPLACE FUNCTION sift.list_models()
 RETURNS TABLE (
     model text, revision text, dimensions integer, metric text, "precision" text, query_prefix text, document_prefix text,
-    lexical_weight double precision, dense_weight double precision)
+    lexical_weight double precision, dense_weight double precision, pooling text, normalized boolean, quantization text, embedder text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 BEGIN
     RETURN QUERY
-    SELECT m.name, m.revision, m.dimensions, m.metric, m.precision, m.query_prefix, m.document_prefix, m.lexical_weight, m.dense_weight
+    SELECT m.name, m.revision, m.dimensions, m.metric, m.precision, m.query_prefix, m.document_prefix, m.lexical_weight, m.dense_weight,
+           m.pooling, m.normalized, m.quantization, m.embedder
     FROM sift.embedding_models AS m
     ORDER BY m.name COLLATE "C";
 END

@@ -1,6 +1,9 @@
 -- Registers an embedding model: its row, the partition of sift.chunk_embeddings for its vectors, and their HNSW index. Registering
 -- it again with the same properties changes nothing and returns the same number; of two sessions that register it at once, one
 -- does and the other waits for it.
+--
+--   quantization  binary: the index holds signs only, and what it finds is ranked by the stored vectors
+--   embedder      by what name clients load what makes the vectors, where that is not the model's own
 CREATE OR REPLACE FUNCTION sift.register_model(
     model           text,
     dimensions      integer,
@@ -10,13 +13,16 @@ CREATE OR REPLACE FUNCTION sift.register_model(
     query_prefix    text DEFAULT '',
     document_prefix text DEFAULT '',
     lexical_weight  double precision DEFAULT 1::double precision,
-    dense_weight    double precision DEFAULT 1::double precision
+    dense_weight    double precision DEFAULT 1::double precision,
+    pooling         text DEFAULT '',
+    normalized      boolean DEFAULT NULL,
+    quantization    text DEFAULT 'none',
+    embedder        text DEFAULT NULL
 ) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_schema    name := sift._vector_schema();
     v_precision text := coalesce(vector_type, CASE WHEN dimensions <= 2000 THEN 'vector' ELSE 'halfvec' END);
     v_model_id  integer;
     v_existing  record;
@@ -52,6 +58,23 @@ BEGIN
             MESSAGE = format('metric must be cosine, ip or l2, not %s', coalesce(to_json(left(metric, 200))::text, 'NULL')),
             HINT = 'Leave it out for cosine, which is right for most models of text.';
     END IF;
+    IF quantization IS NULL OR quantization NOT IN ('none', 'binary') THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002',
+            MESSAGE = format('quantization must be none or binary, not %s', coalesce(to_json(left(quantization, 200))::text, 'NULL')),
+            HINT = 'Leave it out for none, which indexes the vectors as they are.';
+    END IF;
+    IF quantization = 'binary' AND metric = 'l2' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'binary quantization does not go with the metric l2',
+            HINT = 'The signs of a vector say nothing of its length; use cosine or ip, or leave quantization out.';
+    END IF;
+    IF embedder = '' OR octet_length(embedder) > 1000 OR embedder ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'an embedder has a name of 1 to 1000 bytes without control characters',
+            HINT = 'Such as onnx:models/e5; leave it out where it is the name of the model.';
+    END IF;
+    IF octet_length(pooling) > 200 OR pooling ~ '[[:cntrl:]]' THEN
+        RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'pooling has at most 200 bytes and no control characters',
+            HINT = 'Such as mean or cls; leave it out where it is not known.';
+    END IF;
     IF NOT sift._are_weights(ARRAY[lexical_weight, dense_weight]) THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002',
             MESSAGE = format('weights must each be 0 or between 1e-100 and 1e100, and not both 0; not %s and %s',
@@ -62,9 +85,10 @@ BEGIN
     SELECT m.* INTO v_existing FROM sift.embedding_models AS m WHERE m.name = register_model.model;
     IF NOT FOUND THEN
         INSERT INTO sift.embedding_models AS m (model_id, name, revision, dimensions, metric, precision, query_prefix, document_prefix,
-                                                lexical_weight, dense_weight)
+                                                lexical_weight, dense_weight, pooling, normalized, quantization, embedder)
         VALUES (nextval('sift.embedding_model_ids')::integer, model, coalesce(revision, ''), dimensions, metric, v_precision,
-                coalesce(query_prefix, ''), coalesce(document_prefix, ''), lexical_weight, dense_weight)
+                coalesce(query_prefix, ''), coalesce(document_prefix, ''), lexical_weight, dense_weight, coalesce(pooling, ''), normalized,
+                quantization, coalesce(embedder, model))
         ON CONFLICT ON CONSTRAINT embedding_models_name_key DO NOTHING
         RETURNING m.model_id INTO v_model_id;
         IF v_model_id IS NULL THEN
@@ -80,7 +104,11 @@ BEGIN
                      (5, 'query_prefix', v_existing.query_prefix, coalesce(query_prefix, '')),
                      (6, 'document_prefix', v_existing.document_prefix, coalesce(document_prefix, '')),
                      (7, 'lexical_weight', v_existing.lexical_weight::text, lexical_weight::text),
-                     (8, 'dense_weight', v_existing.dense_weight::text, dense_weight::text)) AS p (position, name, stored, asked)
+                     (8, 'dense_weight', v_existing.dense_weight::text, dense_weight::text),
+                     (9, 'pooling', v_existing.pooling, coalesce(pooling, '')),
+                     (10, 'normalized', coalesce(v_existing.normalized::text, 'unknown'), coalesce(normalized::text, 'unknown')),
+                     (11, 'quantization', v_existing.quantization, quantization),
+                     (12, 'embedder', v_existing.embedder, coalesce(embedder, v_existing.embedder))) AS p (position, name, stored, asked)
         WHERE p.stored <> p.asked;
         IF v_different IS NOT NULL THEN
             RAISE EXCEPTION USING ERRCODE = 'PS011',
@@ -98,16 +126,13 @@ BEGIN
     EXECUTE format('ALTER TABLE sift.%I ALTER COLUMN tenant_id SET STATISTICS 0', v_partition);
     -- Without the name of the model: comments are read by every login of the database.
     EXECUTE format('COMMENT ON TABLE sift.%I IS %L', v_partition, format('Vectors of the model of number %s.', v_model_id));
-    EXECUTE format('CREATE INDEX %1$I ON sift.%2$I USING hnsw ((%3$I::%4$I.%5$s(%6$s)) %4$I.%5$s_%7$s_ops)',
-                   v_partition || '_hnsw_idx', v_partition,
-                   CASE v_precision WHEN 'halfvec' THEN 'half_embedding' ELSE 'embedding' END,
-                   v_schema, v_precision, dimensions, metric);
+    EXECUTE format('CREATE INDEX %I ON sift.%I %s', v_partition || '_hnsw_idx', v_partition, sift._hnsw_definition(v_model_id));
     EXECUTE format('ALTER TABLE sift.chunk_embeddings ATTACH PARTITION sift.%I FOR VALUES IN (%s)', v_partition, v_model_id);
     RETURN v_model_id;
 END
 $$;
-COMMENT ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision) IS
-    'Registers an embedding model and returns its number: dimensions up to 2,000 as vector or 4,000 as halfvec; metric cosine, ip or l2; prefixes that queries and documents are embedded with; default weights in fusion. Repeating it is harmless; other properties under the same name are refused.';
-REVOKE ALL ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision)
+COMMENT ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision, text, boolean, text, text) IS
+    'Registers an embedding model and returns its number: dimensions up to 2,000 as vector or 4,000 as halfvec; metric cosine, ip or l2; prefixes that queries and documents are embedded with; default weights in fusion; pooling and normalized as the embedder says; quantization binary for an index of signs. Repeating it is harmless; other properties under the same name are refused.';
+REVOKE ALL ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision, text, boolean, text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.register_model(text, integer, text, text, text, text, text, double precision, double precision, text, boolean, text, text)
     TO sift_owner, sift_writer;

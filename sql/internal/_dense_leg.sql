@@ -6,6 +6,9 @@
 -- from this reader or filtered out, and an index knows its way badly far from the query: all visible ones are compared after all
 -- ('hnsw+exact'). So the number of rows never depends on the path. docs/decisions/0008-dense-path.md has the measurements.
 --
+-- The index of a model with binary quantization holds signs, and is asked for at least eight times as many: those that come are ranked by their
+-- vectors all the same.
+--
 -- Statements are run by EXECUTE: each is planned for the values at hand, never generically. Their parameters are $1 the values bound
 -- in predicate, $2 the tenant, $3 the visible lists, $4 the query vector, $5 the number of rows.
 CREATE OR REPLACE FUNCTION sift._dense_leg(
@@ -27,6 +30,7 @@ DECLARE
     v_stored    double precision;
     v_share     double precision;
     v_need      double precision;
+    v_spare     double precision;
     v_walk      integer;
     v_path      text := 'exact';
     v_ids       bigint[];
@@ -37,7 +41,7 @@ BEGIN
     IF query IS NULL OR k IS NULL OR k <= 0 OR coalesce(cardinality(lists), 0) = 0 THEN
         RETURN;
     END IF;
-    SELECT m.dimensions, m.metric, m.precision INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
+    SELECT m.dimensions, m.metric, m.precision, m.quantization INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL')),
             HINT = 'sift.list_models() lists those there are.';
@@ -67,12 +71,14 @@ BEGIN
             * (8168 / (4 + (76 + 7 + v_model.dimensions * CASE v_model.precision WHEN 'halfvec' THEN 2 ELSE 4 END) / 8 * 8)));
         v_share := v_visible / v_stored;
         -- More than k: the last of those that come are the least certain.
-        v_need := 1.25::double precision * k + 10::double precision;
+        v_need := CASE v_model.quantization WHEN 'binary' THEN 8::double precision * k + 50::double precision
+                                            ELSE 1.25::double precision * k + 10::double precision END;
+        v_spare := CASE v_model.quantization WHEN 'binary' THEN 1::double precision ELSE 1.3::double precision END;
         -- How much a predicate leaves is not known beforehand; a shallow walk is tried, as it costs little beside evaluating the
         -- predicate on every visible chunk.
-        v_walk := CASE WHEN 200::double precision * v_share >= 1.3::double precision * v_need AND predicate IS NULL THEN 200
-                       WHEN 400::double precision * v_share >= 1.3::double precision * v_need THEN 400
-                       WHEN 1000::double precision * v_share >= 1.3::double precision * v_need THEN 1000 END;
+        v_walk := CASE WHEN 200::double precision * v_share >= v_spare * v_need AND predicate IS NULL THEN 200
+                       WHEN 400::double precision * v_share >= v_spare * v_need THEN 400
+                       WHEN 1000::double precision * v_share >= v_spare * v_need THEN 1000 END;
     END IF;
 
     IF v_walk IS NOT NULL THEN
@@ -81,9 +87,13 @@ BEGIN
             ' FROM sift._dense_hnsw_%s($6, $1, $2, $3, $4, $5) AS h', v_walk)
         INTO v_ids, v_hashes, v_distances, v_found
         USING bound, v_tenant_id, lists, query, v_walk,
-              format('SELECT e.chunk_id, e.text_hash, %s %s ORDER BY e.%s::%s OPERATOR(%I.%s) $4::%s LIMIT $5',
-                     v_distance, format(v_from, v_filter), v_column, v_type, v_schema,
-                     CASE v_model.metric WHEN 'cosine' THEN '<=>' WHEN 'l2' THEN '<->' ELSE '<#>' END, v_type);
+              format('SELECT e.chunk_id, e.text_hash, %s %s ORDER BY %s LIMIT $5', v_distance, format(v_from, v_filter),
+                     -- The expression of the index: sift._hnsw_definition.
+                     CASE v_model.quantization
+                         WHEN 'binary' THEN format('%1$I.binary_quantize(e.%2$I)::bit(%3$s) OPERATOR(%1$I.<~>) %1$I.binary_quantize($4::%4$s)::bit(%3$s)',
+                                                   v_schema, v_column, v_model.dimensions, v_type)
+                         ELSE format('e.%s::%s OPERATOR(%I.%s) $4::%s', v_column, v_type, v_schema,
+                                     CASE v_model.metric WHEN 'cosine' THEN '<=>' WHEN 'l2' THEN '<->' ELSE '<#>' END, v_type) END);
         v_path := CASE
             WHEN v_found < v_need OR (predicate IS NULL AND v_found < 0.7::double precision * v_share * v_walk) THEN 'hnsw+exact'
             -- Of vectors as far as the k-th, some may have stayed in the index that have smaller numbers. Those of one text are

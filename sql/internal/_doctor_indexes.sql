@@ -3,8 +3,6 @@ CREATE OR REPLACE FUNCTION sift._doctor_indexes()
 RETURNS TABLE (check_name text, severity text, object text, finding text, remedy text, safe_fix boolean)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    v_schema name := sift._vector_schema();
 BEGIN
     RETURN QUERY
     SELECT 'indexes'::text, 'error'::text, i.indexrelid::regclass::text,
@@ -20,18 +18,17 @@ BEGIN
            CASE WHEN to_regclass(m.partition) IS NULL THEN format('the table sift.chunk_embeddings_m%s of the model is missing', m.model_id)
                 ELSE 'the model has no HNSW index: searches among many visible vectors are refused or slow' END,
            CASE WHEN to_regclass(m.partition) IS NULL THEN 'restore it from a backup, or drop the row of the model and register it anew'
-                ELSE 'CREATE' || format(' INDEX CONCURRENTLY chunk_embeddings_m%1$s_hnsw_idx ON %2$s USING hnsw ((%3$I::%4$I.%5$s(%6$s)) %4$I.%5$s_%7$s_ops)',
-                            m.model_id, m.partition, m.vector_column, v_schema, m.precision, m.dimensions, m.metric) END,
+                ELSE 'CREATE' || format(' INDEX CONCURRENTLY chunk_embeddings_m%s_hnsw_idx ON %s %s', m.model_id, m.partition, sift._hnsw_definition(m.model_id)) END,
            to_regclass(m.partition) IS NOT NULL
-    FROM (SELECT e.model_id, e.name, e.dimensions, e.metric, e.precision, format('sift.chunk_embeddings_m%s', e.model_id) AS partition,
-                 CASE e.precision WHEN 'halfvec' THEN 'half_embedding' ELSE 'embedding' END AS vector_column
+    FROM (SELECT e.model_id, e.name, format('sift.chunk_embeddings_m%s', e.model_id) AS partition,
+                 CASE e.quantization WHEN 'binary' THEN 'bit_hamming_ops' ELSE e.precision || '_' || e.metric || '_ops' END AS operators
           FROM sift.embedding_models AS e) AS m
     WHERE NOT EXISTS (
         SELECT FROM pg_catalog.pg_index AS i
         JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid
         JOIN pg_catalog.pg_am AS a ON a.oid = c.relam
         JOIN pg_catalog.pg_opclass AS o ON o.oid = i.indclass[0]
-        WHERE i.indrelid = to_regclass(m.partition) AND a.amname = 'hnsw' AND o.opcname = m.precision || '_' || m.metric || '_ops')
+        WHERE i.indrelid = to_regclass(m.partition) AND a.amname = 'hnsw' AND o.opcname = m.operators)
     ORDER BY m.name;
 
     RETURN QUERY

@@ -229,7 +229,7 @@ BEGIN
     v_abstract_weight := coalesce(abstract_weight, v_tenant.abstract_weight);
     PERFORM sift._check_ranking(v_k1, v_b, v_title_weight, v_abstract_weight);
 
-    v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
+    v_model_id := sift._model_id(v_tenant_id, model);
     SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     v_weights := sift._leg_weights(weights, mode, v_tenant.lexical_weight, v_tenant.dense_weight, v_model.lexical_weight, v_model.dense_weight);
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
@@ -284,6 +284,10 @@ BEGIN
             HINT = CASE WHEN v_query.restricts AND cardinality(v_terms) = 0 AND mode <> 'dense' AND v_vector IS NULL
                 THEN 'Name a word to look for as well. A word that begins with - is looked for with plain => true.'
                 ELSE 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.' END;
+    END IF;
+    -- Where the active model is fused, chunks without a vector are found by their words; who asks for another, or for vectors alone, should know.
+    IF v_dense AND v_as_of IS NULL AND (mode = 'dense' OR v_model_id IS DISTINCT FROM v_tenant.model_id) THEN
+        PERFORM sift._check_model(v_tenant_id, v_model_id, v_lists);
     END IF;
     IF v_as_of IS NOT NULL AND v_clusters THEN
         RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'collapse_clusters does not go with as_of',

@@ -59,7 +59,7 @@ BEGIN
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     lists := sift._visible_lists(v_tenant_id, principals, caller);
     statistics := v_tenant.statistics;
-    v_model_id := CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
+    v_model_id := sift._model_id(v_tenant_id, model);
     SELECT m.* INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
     model_id := v_model_id;
     rrf_k := coalesce(rrf_k, v_tenant.rrf_k);

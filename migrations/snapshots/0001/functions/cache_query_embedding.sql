@@ -23,6 +23,8 @@ BEGIN
             MESSAGE = format('the vector of a query of 1 to 2000 bytes can be kept, not of %s', coalesce(octet_length(v_query), 0)),
             HINT = 'Pass the vector of a longer query with each search, as query_embedding.';
     END IF;
+    -- Whoever drops the model waits for this transaction.
+    PERFORM FROM sift.embedding_models AS m WHERE m.model_id = v_model_id FOR KEY SHARE;
     PERFORM sift._check_vector(v_model_id, cache_query_embedding.embedding);
     INSERT INTO sift.query_embeddings AS q (tenant_id, model_id, query, embedding)
     VALUES (v_tenant_id, v_model_id, v_query, cache_query_embedding.embedding)

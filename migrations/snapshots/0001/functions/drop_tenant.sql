@@ -10,6 +10,7 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM sift.query_log AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.tenant_models AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.query_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_token_embeddings AS x WHERE x.tenant_id = v_tenant_id;

@@ -20,6 +20,7 @@ RETURNS TABLE (
     title_weight         double precision,
     abstract_weight      double precision,
     min_chunk_tokens     integer,
+    kept_models          text[],
     created_at           timestamptz
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
@@ -28,7 +29,12 @@ BEGIN
     RETURN QUERY
     SELECT t.name, t.analyzer, t.analyzer_fingerprint, t.k1, t.b, t.rrf_k, t.depth, t.index_title, a.principals, m.name,
            t.keep_history, t.remote_classifications, t.remote_retained, t.statistics, t.strip_questions, t.expand, t.title_weight,
-           t.abstract_weight, t.min_chunk_tokens, t.created_at
+           t.abstract_weight, t.min_chunk_tokens,
+           ARRAY(SELECT n.name FROM sift.embedding_models AS n
+                 LEFT JOIN sift.tenant_models AS k ON k.tenant_id = t.tenant_id AND k.model_id = n.model_id
+                 WHERE n.model_id = t.model_id OR k.model_id IS NOT NULL
+                 ORDER BY (n.model_id = t.model_id) IS NOT TRUE, n.name COLLATE "C"),
+           t.created_at
     FROM sift.tenants AS t
     LEFT JOIN sift.access_lists AS a ON a.tenant_id = t.tenant_id AND a.access_list_id = t.default_access_list_id
     LEFT JOIN sift.embedding_models AS m ON m.model_id = t.model_id

@@ -21,7 +21,8 @@ BEGIN
     IF coalesce(cardinality(chunk_ids), 0) = 0 THEN
         RETURN 0;
     END IF;
-    SELECT m.name, m.dimensions, m.metric, m.precision INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id;
+    -- Whoever drops the model waits for this transaction, and whoever comes after finds no model.
+    SELECT m.name, m.dimensions, m.metric, m.precision INTO v_model FROM sift.embedding_models AS m WHERE m.model_id = v_model_id FOR KEY SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PS006', MESSAGE = format('there is no embedding model with the number %s', coalesce(v_model_id::text, 'NULL')),
             HINT = 'sift.list_models() lists those there are.';

@@ -86,7 +86,7 @@ BEGIN
     END IF;
     SELECT t.* INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     SELECT m.* INTO v_model FROM sift.embedding_models AS m
-    WHERE m.model_id = CASE WHEN model IS NULL THEN v_tenant.model_id ELSE sift._model_id(v_tenant_id, model) END;
+    WHERE m.model_id = sift._model_id(v_tenant_id, model);
     v_weights := sift._leg_weights(NULL, mode, v_tenant.lexical_weight, v_tenant.dense_weight, v_model.lexical_weight, v_model.dense_weight);
     SELECT f.predicate, f.bound INTO v_predicate, v_bound FROM sift._compile_filter(filter) AS f;
 
