@@ -271,7 +271,7 @@ class Ingest:
             if not page:
                 return done
             after = page[-1].chunk_id
-            texts = [embedding_text(chunk.title, chunk.body) for chunk in page]
+            texts = [embedding_text(chunk.title, chunk.body, chunk.prefix) for chunk in page]
             vectors = self._vectors(texts)
             wanted = [
                 (chunk.chunk_id, text) for chunk, text in zip(page, texts, strict=True) if text in vectors

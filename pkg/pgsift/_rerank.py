@@ -163,7 +163,7 @@ def embed_tokens(store: Store, tenant: str, embedder: TokenEmbedder) -> int:
         wanted = [
             (chunk.chunk_id, text)
             for chunk in page
-            if is_embeddable(text := embedding_text(chunk.title, chunk.body))
+            if is_embeddable(text := embedding_text(chunk.title, chunk.body, chunk.prefix))
         ]
         if wanted:
             matrices = run_here(embedder.embed_document_tokens, [text for _, text in wanted])

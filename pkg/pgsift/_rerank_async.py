@@ -162,7 +162,7 @@ async def embed_tokens(store: AsyncStore, tenant: str, embedder: TokenEmbedder) 
         wanted = [
             (chunk.chunk_id, text)
             for chunk in page
-            if is_embeddable(text := embedding_text(chunk.title, chunk.body))
+            if is_embeddable(text := embedding_text(chunk.title, chunk.body, chunk.prefix))
         ]
         if wanted:
             matrices = await run_in_thread(embedder.embed_document_tokens, [text for _, text in wanted])

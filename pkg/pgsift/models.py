@@ -68,6 +68,10 @@ class Chunk(Record):
     entities: Sequence[str] = ()
     overlap_tokens: int | None = None
     page_breaks: Sequence[Sequence[int]] = ()
+    #: What is indexed and embedded in front of the body and is no part of the text, such as title and section.
+    prefix: str | None = None
+    #: The characters of the document's text that are shown where the chunk is found.
+    context: tuple[int, int] | None = None
     #: Of a claim: the chunks of this document that bear it out, counted from 0; a verbatim quotation of one of
     #: them; and what it says in numbers (docs/claims.md).
     supports: Sequence[int] | None = None
@@ -151,6 +155,13 @@ class Hit(Record):
     claim: Mapping[str, Any] | None = None
     #: The page of the first of the words that the snippet was chosen for; ``page`` is the one ``body`` begins on.
     snippet_page: int | None = None
+    #: The wider passage that is shown for a chunk of a chunker that has one (docs/chunkers.md), from character
+    #: ``context_start`` of the document's text on, and the page it begins on; ``None``: the body is all. Where a
+    #: better hit of the same result shows the body already, ``context_of`` is its rank, and there is no context.
+    context: str | None = None
+    context_start: int | None = None
+    context_page: int | None = None
+    context_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +383,10 @@ class Tenant(Record):
     min_chunk_tokens: int
     kept_models: Sequence[str]
     created_at: datetime.datetime
+    #: What cuts documents that are ingested, ``None``: ``structure``; and whether title and section are
+    #: indexed with every chunk of them.
+    chunker: str | None = None
+    context_prefix: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -790,6 +805,29 @@ class LoggedQuery(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Judgment(Record):
+    """How well a passage answers a query, as somebody judged it: ``grade`` 0 not relevant, 1 related, 2
+    relevant, 3 answers it. ``place`` tells what became of it: ``document`` (the document as a whole was
+    judged), ``passage`` (it is there, word for word), ``text`` (the document is as it was and cut otherwise:
+    ``chunk_id`` holds most of the passage), ``changed``, or ``gone`` with its document. ``char_start`` and
+    ``char_end`` are the span of the passage, ``page`` that of the chunk."""
+
+    judgment_id: int
+    query: str
+    key: str
+    title: str | None
+    grade: int
+    judged_by: str
+    judged_at: datetime.datetime
+    note: str | None
+    place: str
+    chunk_id: int | None
+    char_start: int | None
+    char_end: int | None
+    page: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class QueryDrift(Record):
     """What a recorded query finds now, beside what it found. ``drift`` is ``None``, and ``problem`` says why,
     where it could not be asked again."""
@@ -1172,7 +1210,7 @@ class Model(Record):
 @dataclass(frozen=True, slots=True)
 class TenantModel(Record):
     """A model of a tenant. ``state`` is ``active`` (searches use it), ``kept`` (ingest keeps it current too)
-    or ``retired``. Of the chunks that could have a vector ``missing`` have none, and ``withheld`` more, which
+    ``retired`` (its vectors stay as they are) or ``unused`` (it has none). Of the chunks that could have a vector ``missing`` have none, and ``withheld`` more, which
     are kept from remote embedders. ``cached_queries`` query vectors are cached, and ``missing_queries`` of
     those cached for the active model are not. Sizes are those of all tenants together."""
 
@@ -1186,6 +1224,41 @@ class TenantModel(Record):
     kept_since: datetime.datetime | None
     table_bytes: int
     index_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillProgress(Record):
+    """How far a backfill is. ``done`` of the ``total`` chunks that lacked a vector when it began are through,
+    at ``rate`` chunks a second; ``seconds_left`` is ``None`` before that can be told."""
+
+    tenant: str
+    model: str
+    done: int
+    total: int
+    rate: float
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillReport(Record):
+    """What a backfill did. ``stored`` vectors were stored, of which ``computed`` texts were embedded and
+    ``reused`` had a vector already, of this model or of one made the same way; ``queries`` cached queries got
+    a vector. ``gone`` chunks were deleted or replaced meanwhile. ``failed`` chunks the embedder did not take,
+    the first hundred reasons in ``failures``. ``missing`` chunks have no vector still, and ``withheld`` more,
+    which are kept from remote embedders."""
+
+    tenant: str
+    model: str
+    stored: int
+    computed: int
+    reused: int
+    queries: int
+    gone: int
+    failed: int
+    failures: Sequence[str]
+    missing: int
+    withheld: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -1226,6 +1299,7 @@ class ChunkText(Record):
     chunk_id: int
     title: str | None
     body: str
+    prefix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

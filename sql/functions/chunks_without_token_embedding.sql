@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION sift.chunks_without_token_embedding(
     k      integer DEFAULT 1000,
     after  bigint DEFAULT 0,
     remote boolean DEFAULT false
-) RETURNS TABLE (chunk_id bigint, title text, body text)
+) RETURNS TABLE (chunk_id bigint, title text, body text, prefix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
@@ -25,7 +25,7 @@ BEGIN
     END IF;
     SELECT t.remote_classifications, t.remote_retained INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     RETURN QUERY
-    SELECT c.chunk_id, d.title, c.body
+    SELECT c.chunk_id, d.title, c.body, c.prefix
     FROM sift.chunks AS c
     CROSS JOIN LATERAL (
         SELECT s.title, s.classification, s.retain_until FROM sift.documents AS s
@@ -42,6 +42,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.chunks_without_token_embedding(text, text, integer, bigint, boolean) IS
-    'The next k chunks after a given one that lack token vectors of the model, with the title and body to embed; for a backfill that stores them with sift.put_token_embeddings.';
+    'The next k chunks after a given one that lack token vectors of the model, with the title, body and prefix to embed; for a backfill that stores them with sift.put_token_embeddings.';
 REVOKE ALL ON FUNCTION sift.chunks_without_token_embedding(text, text, integer, bigint, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.chunks_without_token_embedding(text, text, integer, bigint, boolean) TO sift_owner, sift_writer;

@@ -10,6 +10,7 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM sift.query_log AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.judgments AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.tenant_models AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.query_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_embeddings AS x WHERE x.tenant_id = v_tenant_id;
@@ -33,6 +34,11 @@ BEGIN
     DELETE FROM sift.signature_anchors AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_signatures AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.similar_texts AS x WHERE x.tenant_id = v_tenant_id;
+    -- Likewise for whoever is storing topics.
+    PERFORM x.run FROM sift.topic_runs AS x WHERE x.tenant_id = v_tenant_id FOR UPDATE;
+    DELETE FROM sift.document_topics AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.topics AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.topic_runs AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.documents AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.document_sources AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_history AS x WHERE x.tenant_id = v_tenant_id;

@@ -21,7 +21,9 @@ RETURNS TABLE (
     abstract_weight      double precision,
     min_chunk_tokens     integer,
     kept_models          text[],
-    created_at           timestamptz
+    created_at           timestamptz,
+    chunker              text,
+    context_prefix       boolean
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
@@ -34,7 +36,7 @@ BEGIN
                  LEFT JOIN sift.tenant_models AS k ON k.tenant_id = t.tenant_id AND k.model_id = n.model_id
                  WHERE n.model_id = t.model_id OR k.model_id IS NOT NULL
                  ORDER BY (n.model_id = t.model_id) IS NOT TRUE, n.name COLLATE "C"),
-           t.created_at
+           t.created_at, t.chunker, t.context_prefix
     FROM sift.tenants AS t
     LEFT JOIN sift.access_lists AS a ON a.tenant_id = t.tenant_id AND a.access_list_id = t.default_access_list_id
     LEFT JOIN sift.embedding_models AS m ON m.model_id = t.model_id

@@ -88,6 +88,7 @@ BEGIN
         WHERE d.tenant_id = v_tenant_id AND d.document_id = v_pair.document_id;
         UPDATE sift.sync_items AS i SET key = v_pair.to_key WHERE i.tenant_id = v_tenant_id AND i.key = v_pair.from_key
           AND NOT EXISTS (SELECT FROM sift.sync_items AS o WHERE o.tenant_id = v_tenant_id AND o.key = v_pair.to_key);
+        UPDATE sift.judgments AS j SET key = v_pair.to_key WHERE j.tenant_id = v_tenant_id AND j.document_id = v_pair.document_id;
         v_moves := v_moves || jsonb_build_object(v_pair.from_key, v_pair.document_id);
     END LOOP;
     DELETE FROM sift.dead_letters AS l

@@ -8,7 +8,8 @@
 --                    or for a new one what its key's prefix gets (sift.set_access), else the tenant's default
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
---   chunks           array of {body, kind, section [], page, page_breaks [], start, end, tokens, title_tokens, overlap_tokens, overlap, embedding [],
+--   chunks           array of {body, kind, section [], page, page_breaks [], start, end, tokens, title_tokens, overlap_tokens, overlap, prefix, prefix_tokens,
+--                    context_start, context_end, lead, embedding [],
 --                    embedding_hash, entities [], supports [], evidence_span, effect {}}
 --   length           characters of the text the spans count in
 -- A chunk's tokens (joined by one space; those of the title in front of the first chunk's, where the tenant indexes titles) may
@@ -193,17 +194,18 @@ BEGIN
     -- Chunks of what is new. Their ids rise with key and ordinal, so that one batch gives one order.
     WITH inserted AS (
         INSERT INTO sift.chunks AS c (tenant_id, document_id, access_list_id, ordinal, doc_length, title_tokens, overlap_tokens, page, page_breaks, char_start,
-                                      char_end, kind, section_path, text_hash, body, tokens, unranked_tokens, claim)
+                                      char_end, kind, section_path, text_hash, body, tokens, unranked_tokens, claim, prefix_tokens, prefix, lead, context_start, context_end)
         SELECT v_tenant_id, z.document_id, z.list, z.ordinal - 1,
                CASE WHEN z.ranked THEN z.bare + z.titled ELSE 0 END, z.titled, z.overlap,
                z.page, z.page_breaks, z.char_start, coalesce(z.char_end, z.char_start + char_length(z.body)), z.kind, z.section_path,
                sha256(convert_to(z.body, 'UTF8')), z.body,
                CASE WHEN z.ranked THEN z.tokens ELSE '' END,
-               CASE WHEN z.kind = 'reference' THEN '' WHEN NOT z.ranked THEN z.tokens END, z.claim
+               CASE WHEN z.kind = 'reference' THEN '' WHEN NOT z.ranked THEN z.tokens END, z.claim,
+               CASE WHEN z.kind = 'reference' THEN 0 ELSE least(z.prefixed, z.bare) END, nullif(z.prefix, ''), nullif(z.lead, ''), z.context_start, z.context_end
         FROM (
             SELECT y.*,
                    CASE WHEN y.ordinal = y.holder THEN max(y.title) OVER w ELSE 0 END AS titled,
-                   CASE WHEN y.kind = 'reference' THEN 0 WHEN y.repeated OR y.claim IS NOT NULL THEN y.bare ELSE least(y.repeats, y.bare) END AS overlap,
+                   CASE WHEN y.kind = 'reference' THEN 0 WHEN y.repeated OR y.claim IS NOT NULL THEN y.bare ELSE least(y.prefixed + y.repeats, y.bare) END AS overlap,
                    -- The title stands in front of the first chunk that is ranked; where none is, of the first that is not a reference.
                    CASE WHEN y.ordinal = y.holder AND y.ordinal = 1 AND NOT y.made THEN y.sent
                         WHEN y.ordinal = y.holder THEN concat_ws(' ', nullif(max(CASE WHEN y.ordinal > 1 OR y.title = 0 THEN NULL WHEN y.made THEN y.title_text
@@ -215,21 +217,22 @@ BEGIN
                        coalesce(min(r.ordinal) FILTER (WHERE r.ranked) OVER w, min(r.ordinal) FILTER (WHERE r.kind <> 'reference') OVER w) AS holder
                 FROM (
                     SELECT b.*,
-                           b.kind <> ALL (c_unranked) AND (b.kind = ANY (c_kept) OR v_tenant.min_chunk_tokens = 1 OR b.bare >= v_tenant.min_chunk_tokens)
+                           b.kind <> ALL (c_unranked) AND (b.kind = ANY (c_kept) OR v_tenant.min_chunk_tokens = 1 OR b.bare - b.prefixed >= v_tenant.min_chunk_tokens)
                                AS ranked
                     FROM (
-                        SELECT t.*, n.title, n.tokens - CASE WHEN t.made THEN 0 ELSE n.title END AS bare
+                        SELECT t.*, n.title, n.prefixed, n.tokens - CASE WHEN t.made THEN 0 ELSE n.title END AS bare
                         FROM (
                             SELECT row_number() OVER (ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal) AS position, d.document_id, d.access_list_id AS list,
                                    q.ordinal::integer AS ordinal, q.page, nullif(q.page_breaks, '{}'::integer[]) AS page_breaks, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
                                    coalesce(q.kind, 'text') AS kind, q.body, coalesce(q.overlap, false) AS repeated,
-                                   coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens,
+                                   coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens, q.prefix, q.prefix_tokens, q.lead, q.context_start, q.context_end,
                                    coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
                                        CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
                                    CASE WHEN q.kind = 'claim' THEN sift._claim_value(p.doc -> 'chunks' -> (q.ordinal::integer - 1), p.doc -> 'chunks') END AS claim,
                                    q.tokens IS NULL AS made,
                                    coalesce(q.tokens, CASE WHEN q.kind = 'reference' THEN ''
-                                                           ELSE array_to_string(sift.tokenize(q.body, v_tenant.analyzer), ' ') END) AS sent,
+                                                           ELSE array_to_string(x.tokens || sift.tokenize(q.body, v_tenant.analyzer), ' ') END) AS sent,
+                                   cardinality(x.tokens) AS made_prefix,
                                    CASE WHEN q.ordinal = 1 AND q.title_tokens IS NULL AND v_tenant.index_title = 'first' AND p.doc ->> 'title' <> ''
                                         THEN array_to_string(sift.tokenize(p.doc ->> 'title', v_tenant.analyzer), ' ') ELSE '' END AS title_text
                             FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action FROM jsonb_array_elements(documents) AS d (value)) AS p
@@ -238,8 +241,14 @@ BEGIN
                                      WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
                                      ELSE '[]'::jsonb END)
                                 AS (body text, kind text, section jsonb, page integer, page_breaks integer[], start integer, "end" integer, tokens text, overlap boolean,
-                                    overlap_tokens integer, title_tokens integer))
-                                WITH ORDINALITY AS q (body, kind, section, page, page_breaks, start, "end", tokens, overlap, overlap_tokens, title_tokens, ordinal)
+                                    overlap_tokens integer, title_tokens integer, prefix text, prefix_tokens integer, lead text, context_start integer,
+                                    context_end integer))
+                                WITH ORDINALITY AS q (body, kind, section, page, page_breaks, start, "end", tokens, overlap, overlap_tokens, title_tokens, prefix, prefix_tokens, lead,
+                                                       context_start, context_end, ordinal)
+                            -- A prefix is tokenized by itself: its last word and the first of the body are two.
+                            CROSS JOIN LATERAL (
+                                SELECT CASE WHEN q.tokens IS NULL AND q.prefix <> '' AND q.kind IS DISTINCT FROM 'reference'
+                                            THEN sift.tokenize(q.prefix, v_tenant.analyzer) ELSE '{}'::text[] END AS tokens OFFSET 0) AS x
                             CROSS JOIN LATERAL (
                                 SELECT e.document_id, e.access_list_id FROM sift.documents AS e
                                 WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
@@ -249,6 +258,7 @@ BEGIN
                         ) AS t
                         CROSS JOIN LATERAL (
                             SELECT CASE WHEN t.sent = '' THEN 0 ELSE 1 + char_length(t.sent) - char_length(replace(t.sent, ' ', '')) END AS tokens,
+                                   CASE WHEN t.made THEN t.made_prefix ELSE coalesce(t.prefix_tokens, 0) END AS prefixed,
                                    -- The tokens of the client that says nothing of it begin with those of the title.
                                    CASE WHEN NOT t.made AND t.title_tokens IS NOT NULL THEN t.title_tokens
                                         WHEN t.title_text = '' OR (NOT t.made AND t.sent <> t.title_text AND NOT starts_with(t.sent, t.title_text || ' ')) THEN 0
@@ -299,6 +309,9 @@ BEGIN
         END IF;
         IF NOT v_tenant.has_claims AND jsonb_path_exists(documents, '$[*].chunks[*] ? (@.kind == "claim")') THEN
             UPDATE sift.tenants AS t SET has_claims = true WHERE t.tenant_id = v_tenant_id AND NOT t.has_claims;
+        END IF;
+        IF NOT v_tenant.has_contexts AND jsonb_path_exists(documents, '$[*].chunks[*] ? (@.context_start != null)') THEN
+            UPDATE sift.tenants AS t SET has_contexts = true WHERE t.tenant_id = v_tenant_id AND NOT t.has_contexts;
         END IF;
         INSERT INTO sift.chunk_entities AS e (tenant_id, entity, chunk_id)
         SELECT DISTINCT v_tenant_id, n.entity, c.chunk_id
@@ -361,6 +374,10 @@ Members of a chunk:
 - tokens: string, tokens joined by one blank each, made by a client of the same analyzer (fingerprint is required then); left out: the database makes them
 - title_tokens: how many tokens at the head of the first chunk are those of the title; left out: as many as the title has, where they stand there
 - overlap_tokens: number of the tokens, after those of the title, that repeat the end of the chunk before; or overlap: true, all of them do. Search in the document unit counts them once
+- prefix: string, what is indexed and embedded in front of body and is no part of the text, such as title and section; it is neither shown nor marked, and the document unit does not count it
+- prefix_tokens: how many of tokens, after those of the title, are those of prefix; needed where there are both
+- context_start, context_end: characters of the passage that is shown for the chunk where it is found; left out: the chunk itself
+- lead: string, the white space between the chunk before and this one, of which a context that reaches over it is made
 - embedding: array of numbers, made by the model the call names; that of a chunk that is not ranked is not stored
 - embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
 - entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity and filters

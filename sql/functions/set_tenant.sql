@@ -11,6 +11,8 @@
 --   expand                  whether the words that an acronym stands for are searched for too (sift.set_acronyms)
 --   k1, b                   of BM25, for searches that name no others
 --   title_weight, abstract_weight  what an occurrence of a term in the title, and in a chunk of kind abstract, counts as; 1 is like any other
+--   chunker                 what cuts the documents that are ingested from now on: "window", "window:words=150,overlap=30"; null: structure
+--   context_prefix          whether title and section are indexed and embedded with every chunk of what is ingested from now on
 --   min_chunk_tokens        chunks with fewer tokens are not ranked, tables, figures and claims excepted; 1: none is too short. Refused
 --                           where it would change chunks that are stored
 CREATE OR REPLACE FUNCTION sift.set_tenant(tenant text, options jsonb) RETURNS void
@@ -19,7 +21,7 @@ AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
     v_known     text[] := ARRAY['keep_history', 'remote_classifications', 'remote_retained', 'statistics', 'strip_questions', 'expand',
-                               'k1', 'b', 'title_weight', 'abstract_weight', 'min_chunk_tokens'];
+                               'k1', 'b', 'title_weight', 'abstract_weight', 'min_chunk_tokens', 'chunker', 'context_prefix'];
     v_option    record;
     v_number    double precision;
     v_changed   bigint;
@@ -54,7 +56,7 @@ BEGIN
             PERFORM FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id FOR UPDATE;
             SELECT count(*) INTO v_changed
             FROM sift.chunks AS c
-            CROSS JOIN LATERAL (SELECT coalesce(cardinality(string_to_array(coalesce(c.unranked_tokens, c.tokens), ' ')), 0) - c.title_tokens AS tokens OFFSET 0) AS n
+            CROSS JOIN LATERAL (SELECT coalesce(cardinality(string_to_array(coalesce(c.unranked_tokens, c.tokens), ' ')), 0) - c.title_tokens - c.prefix_tokens AS tokens OFFSET 0) AS n
             WHERE c.tenant_id = v_tenant_id AND c.kind IN ('text', 'abstract')
               AND (c.unranked_tokens IS NULL) <> (v_option.value::integer = 1 OR n.tokens >= v_option.value::integer);
             IF v_changed > 0 THEN
@@ -77,6 +79,14 @@ BEGIN
                 title_weight = CASE v_option.name WHEN 'title_weight' THEN v_number ELSE t.title_weight END,
                 abstract_weight = CASE v_option.name WHEN 'abstract_weight' THEN v_number ELSE t.abstract_weight END
             WHERE t.tenant_id = v_tenant_id;
+        ELSIF v_option.name = 'chunker' THEN
+            IF jsonb_typeof(v_option.value) NOT IN ('string', 'null')
+               OR v_option.value #>> '{}' !~ '^[a-z][a-z0-9_]{0,39}(:[a-z_]{1,40}=[0-9]{1,9}(,[a-z_]{1,40}=[0-9]{1,9}){0,9})?$' THEN
+                RAISE EXCEPTION USING ERRCODE = 'PS002',
+                    MESSAGE = format('chunker must name a chunker, or be null, not %s', left(v_option.value::text, 100)),
+                    HINT = 'For example {"chunker": "window"} or {"chunker": "window:words=150,overlap=30"}; docs/chunkers.md lists them.';
+            END IF;
+            UPDATE sift.tenants AS t SET chunker = v_option.value #>> '{}' WHERE t.tenant_id = v_tenant_id;
         ELSIF v_option.name = 'statistics' THEN
             IF v_option.value NOT IN ('"tenant"'::jsonb, '"visible"'::jsonb) THEN
                 RAISE EXCEPTION USING ERRCODE = 'PS002', MESSAGE = 'statistics must be "tenant" or "visible"',
@@ -97,13 +107,14 @@ BEGIN
             SET keep_history = CASE WHEN v_option.name = 'keep_history' THEN v_option.value::boolean ELSE t.keep_history END,
                 remote_retained = CASE WHEN v_option.name = 'remote_retained' THEN v_option.value::boolean ELSE t.remote_retained END,
                 strip_questions = CASE WHEN v_option.name = 'strip_questions' THEN v_option.value::boolean ELSE t.strip_questions END,
-                expand = CASE WHEN v_option.name = 'expand' THEN v_option.value::boolean ELSE t.expand END
+                expand = CASE WHEN v_option.name = 'expand' THEN v_option.value::boolean ELSE t.expand END,
+                context_prefix = CASE WHEN v_option.name = 'context_prefix' THEN v_option.value::boolean ELSE t.context_prefix END
             WHERE t.tenant_id = v_tenant_id;
         END IF;
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION sift.set_tenant(text, jsonb) IS
-    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics, strip_questions, expand, k1, b, title_weight, abstract_weight, min_chunk_tokens.';
+    'Changes options of a tenant, those named alone: keep_history, remote_classifications, remote_retained, statistics, strip_questions, expand, k1, b, title_weight, abstract_weight, min_chunk_tokens, chunker, context_prefix.';
 REVOKE ALL ON FUNCTION sift.set_tenant(text, jsonb) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.set_tenant(text, jsonb) TO sift_owner, sift_writer;

@@ -1,6 +1,6 @@
 -- The models a tenant has anything to do with: which one its searches use, which are kept current, how many vectors are there and missing.
 -- Everything is counted, which takes about a second for a million chunks and model.
-CREATE OR REPLACE FUNCTION sift.show_models(tenant text)
+CREATE OR REPLACE FUNCTION sift.show_models(tenant text, of_model text DEFAULT NULL)
 RETURNS TABLE (
     model           text,
     state           text,
@@ -17,6 +17,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 AS $$
 DECLARE
     v_tenant_id integer := sift._tenant_id(tenant);
+    v_asked     integer := CASE WHEN of_model IS NOT NULL THEN sift._model_id(v_tenant_id, of_model) END;
     v_active    integer;
     v_model     record;
     v_count     record;
@@ -31,12 +32,13 @@ BEGIN
                    WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id) AS s ON s.model_id = m.model_id
         LEFT JOIN (SELECT e.model_id, count(*) AS queries FROM sift.query_embeddings AS e
                    WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id) AS q ON q.model_id = m.model_id
-        WHERE m.model_id = v_active OR k.model_id IS NOT NULL OR s.vectors > 0 OR q.queries > 0
+        WHERE m.model_id = v_asked OR v_asked IS NULL AND (m.model_id = v_active OR k.model_id IS NOT NULL OR s.vectors > 0 OR q.queries > 0)
         ORDER BY (m.model_id = v_active) IS NOT TRUE, k.model_id IS NULL, m.name COLLATE "C"
     LOOP
         SELECT c.missing, c.withheld INTO v_count FROM sift._missing_vectors(v_tenant_id, v_model.model_id) AS c;
         model := v_model.name;
-        state := CASE WHEN v_model.model_id = v_active THEN 'active' WHEN v_model.kept_since IS NOT NULL THEN 'kept' ELSE 'retired' END;
+        state := CASE WHEN v_model.model_id = v_active THEN 'active' WHEN v_model.kept_since IS NOT NULL THEN 'kept'
+                      WHEN v_model.vectors > 0 THEN 'retired' ELSE 'unused' END;
         vectors := v_model.vectors;
         missing := v_count.missing;
         withheld := v_count.withheld;
@@ -53,7 +55,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION sift.show_models(text) IS
-    'The models of a tenant: active, kept current or retired; vectors there and missing (withheld: missing, and kept from remote embedders); query vectors cached, and those of the active model it lacks; size of table and indexes, of all tenants together.';
-REVOKE ALL ON FUNCTION sift.show_models(text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sift.show_models(text) TO sift_owner, sift_writer;
+COMMENT ON FUNCTION sift.show_models(text, text) IS
+    'The models of a tenant: active, kept current, retired, or unused without vectors; one alone where it is named; vectors there and missing (withheld: missing, and kept from remote embedders); query vectors cached, and those of the active model it lacks; size of table and indexes, of all tenants together.';
+REVOKE ALL ON FUNCTION sift.show_models(text, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION sift.show_models(text, text) TO sift_owner, sift_writer;

@@ -32,16 +32,19 @@ BEGIN
             CASE WHEN v_current IS NULL THEN 'pgsift db check'
                  ELSE format('pgsift tenants create %s --analyzer %s', sift._shell_word(tenant || '-new'), sift._shell_word(v_tenant.analyzer)) END, false;
     ELSE
-        -- The tokens of some chunks, made anew. The first of a document may have its title's in front.
+        -- The tokens of some chunks, made anew: those of the title, where they stand in front, are not looked at.
         SELECT count(*), count(*) FILTER (
                    WHERE x.made <> x.tokens
-                     AND NOT (x.ordinal = x.first AND (x.made = '' OR right(x.tokens, char_length(x.made) + 1) = ' ' || x.made)))
+                     AND NOT (x.ordinal = x.first AND (x.made = '' OR right(x.tokens, char_length(x.made) + 1) = ' ' || x.made))
+                     AND NOT (x.title_tokens > 0 AND array_to_string((string_to_array(x.tokens, ' '))[x.title_tokens + 1:], ' ') IN (x.made, '')))
         INTO v_looked_at, v_differ
-        FROM (SELECT c.tokens, c.ordinal, array_to_string(sift.tokenize(c.body, v_tenant.analyzer), ' ') AS made,
+        FROM (SELECT coalesce(c.unranked_tokens, c.tokens) AS tokens, c.title_tokens, c.ordinal,
+                     array_to_string(sift.tokenize(coalesce(c.prefix, ''), v_tenant.analyzer) || sift.tokenize(c.body, v_tenant.analyzer), ' ') AS made,
                      (SELECT min(o.ordinal) FROM sift.chunks AS o WHERE o.tenant_id = v_tenant_id AND o.document_id = c.document_id) AS first
               FROM (SELECT i.id FROM unnest(chunk_ids) AS i (id) ORDER BY random() LIMIT 50) AS i
-              CROSS JOIN LATERAL (SELECT s.tokens, s.ordinal, s.body, s.document_id FROM sift.chunks AS s
-                                  WHERE s.tenant_id = v_tenant_id AND s.chunk_id = i.id AND octet_length(s.body) < 20000 OFFSET 0) AS c) AS x;
+              CROSS JOIN LATERAL (SELECT s.tokens, s.unranked_tokens, s.title_tokens, s.ordinal, s.prefix, s.body, s.document_id FROM sift.chunks AS s
+                                  WHERE s.tenant_id = v_tenant_id AND s.chunk_id = i.id AND octet_length(s.body) < 20000 AND s.kind <> 'reference'
+                                  OFFSET 0) AS c) AS x;
         IF v_differ > 0 THEN
             RETURN QUERY SELECT 'analyzer'::text, 'warning'::text, format('analyzer %s', v_tenant.analyzer),
                 format('%s of %s chunks looked at have other tokens than the analyzer makes of their text; put the documents again with the tokens left to pgsift',

@@ -1,5 +1,5 @@
 -- Takes the names of purged documents, keys and addresses, out of the records of a tenant: reports and parameters of ingests, dead letters,
--- synchronized items, cached and recorded queries, rules of access. What is told of other documents stays, with hashes in the place of the names.
+-- synchronized items, cached, recorded and judged queries, rules of access. What is told of other documents stays, with hashes in the place of the names.
 --
 -- A rule for exactly such a key goes only where nobody's access changes by it: what comes under it would get the same list without it.
 -- The caller has locked list 0 (sift._change_access) where there is such a rule.
@@ -43,6 +43,12 @@ BEGIN
     DELETE FROM sift.query_embeddings AS q WHERE q.tenant_id = v_tenant_id AND q.query = ANY (v_keys);
 
     PERFORM sift._forget_hits(v_tenant_id, '{}'::bigint[], v_keys);
+    -- A query that names one is another query without the name: its judgments go.
+    DELETE FROM sift.judgments AS j
+    WHERE j.tenant_id = v_tenant_id AND (j.key = ANY (v_keys) OR sift._forgetful_query(j.query, v_names) <> j.query);
+    UPDATE sift.judgments AS j
+    SET note = sift._forgetful_query(j.note, v_names)
+    WHERE j.tenant_id = v_tenant_id AND sift._forgetful_query(j.note, v_names) <> j.note;
     -- A key that is a word, as pump, stands in queries that do not mean it: it goes where it is all of the query.
     UPDATE sift.query_log AS q
     SET query = w.query, settings = w.settings,

@@ -91,10 +91,10 @@ BEGIN
         SELECT s.id, s.score
         FROM scored AS s
         CROSS JOIN LATERAL (
-            SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens FROM sift.chunks AS x
+            SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens, x.prefix_tokens FROM sift.chunks AS x
             WHERE x.tenant_id = $2 AND x.chunk_id = s.id
             UNION ALL
-            SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens FROM sift.chunk_history AS x
+            SELECT x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens, x.prefix_tokens FROM sift.chunk_history AS x
             WHERE x.tenant_id = $2 AND x.chunk_id = s.id
             OFFSET 0) AS c
         CROSS JOIN LATERAL sift._version_at($2, c.document_id, $8, $4) AS d

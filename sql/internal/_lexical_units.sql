@@ -105,7 +105,7 @@ BEGIN
         v_chunks := 'SELECT x.* FROM sift.chunks AS x WHERE x.tenant_id = $2 AND ';
         v_document := '(SELECT x.* FROM sift.documents AS x WHERE x.tenant_id = $2 AND x.document_id = %s OFFSET 0)';
     ELSE
-        v_chunks := 'SELECT x.chunk_id, x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens FROM sift.chunks AS x WHERE x.tenant_id = $2 AND ';
+        v_chunks := 'SELECT x.chunk_id, x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens, x.prefix_tokens FROM sift.chunks AS x WHERE x.tenant_id = $2 AND ';
         v_document := 'sift._version_at($2, %s, $10, $4)';
     END IF;
 

@@ -32,8 +32,9 @@ BEGIN
                 WHEN strpos(btrim(v_values[j]), ' ') = 0 THEN
                     format($x$strpos((' ' || %s || ' ') COLLATE "C", %s COLLATE "C") > 0$x$, v_tokens, v_read)
                 ELSE
-                    format($x$(strpos((' ' || %s || ' ') COLLATE "C", %s COLLATE "C") > 0 AND (%s.title_tokens = 0 OR sift._stands_within(%s, %s.title_tokens, %s)))$x$,
-                           v_tokens, v_read, v_alias, v_tokens, v_alias, v_read) END;
+                    format($x$(strpos((' ' || %s || ' ') COLLATE "C", %s COLLATE "C") > 0 AND (%s.title_tokens + %s.prefix_tokens = 0
+                             OR sift._stands_within(%s, %s.title_tokens, %s.prefix_tokens, %s)))$x$,
+                           v_tokens, v_read, v_alias, v_alias, v_tokens, v_alias, v_alias, v_read) END;
         END LOOP;
         v_item := '(' || array_to_string(v_any, ' OR ') || ')';
         IF documents AND as_of IS NULL THEN

@@ -35,16 +35,17 @@ BEGIN
         OFFSET 0) AS m
     WHERE h.tenant_id = v_tenant_id AND h.document_id = i.id AND h.current_to IS NULL;
     PERFORM sift._remove_signatures(v_tenant_id, document_ids);
+    DELETE FROM sift.document_topics AS t WHERE t.tenant_id = v_tenant_id AND t.document_id = ANY (document_ids);
     IF v_chunk_ids IS NULL THEN
         RETURN;
     END IF;
     IF keep THEN
         INSERT INTO sift.chunk_history AS h (tenant_id, chunk_id, document_id, current_from, current_to, version, ordinal, doc_length, page,
                                              char_start, char_end, kind, section_path, text_hash, body, tokens, unranked_tokens, title_tokens,
-                                             overlap_tokens, claim, page_breaks)
+                                             overlap_tokens, claim, page_breaks, prefix_tokens, prefix, lead, context_start, context_end)
         SELECT v_tenant_id, c.chunk_id, c.document_id, greatest(d.current_from, c.added_at), greatest(v_now, d.updated_at), d.version, c.ordinal, c.doc_length, c.page,
                c.char_start, c.char_end, c.kind, c.section_path, c.text_hash, c.body, c.tokens, c.unranked_tokens, c.title_tokens,
-               c.overlap_tokens, c.claim, c.page_breaks
+               c.overlap_tokens, c.claim, c.page_breaks, c.prefix_tokens, c.prefix, c.lead, c.context_start, c.context_end
         FROM unnest(document_ids) AS i (id)
         CROSS JOIN LATERAL (
             SELECT e.version, e.current_from, e.updated_at FROM sift.documents AS e

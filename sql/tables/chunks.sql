@@ -8,6 +8,7 @@ CREATE TABLE sift.chunks (
     doc_length     integer NOT NULL,
     title_tokens   integer NOT NULL DEFAULT 0,
     overlap_tokens integer NOT NULL DEFAULT 0,
+    prefix_tokens  integer NOT NULL DEFAULT 0,
     page           integer,
     page_breaks    integer[],
     char_start     integer NOT NULL,
@@ -16,6 +17,10 @@ CREATE TABLE sift.chunks (
     section_path   text[] NOT NULL,
     text_hash      bytea NOT NULL,
     body           text NOT NULL,
+    prefix         text,
+    lead           text,
+    context_start  integer,
+    context_end    integer,
     tokens         text NOT NULL COLLATE "C",
     unranked_tokens text COLLATE "C",
     claim          jsonb,
@@ -27,6 +32,9 @@ CREATE TABLE sift.chunks (
     CONSTRAINT chunks_kind_check CHECK (kind IN ('text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim')),
     CONSTRAINT chunks_char_span_check CHECK (char_start >= 0 AND char_end >= char_start),
     CONSTRAINT chunks_field_tokens_check CHECK (title_tokens >= 0 AND overlap_tokens >= 0),
+    CONSTRAINT chunks_prefix_tokens_check CHECK (prefix_tokens >= 0 AND prefix_tokens <= overlap_tokens),
+    CONSTRAINT chunks_context_check CHECK ((context_start IS NULL) = (context_end IS NULL) AND context_start >= 0 AND context_start <= char_start
+                                           AND context_end >= char_end),
     CONSTRAINT chunks_page_breaks_check CHECK (page_breaks IS NULL OR (page IS NOT NULL AND array_ndims(page_breaks) = 2 AND array_length(page_breaks, 2) = 2)),
     CONSTRAINT chunks_claim_check CHECK (claim IS NULL OR kind = 'claim'),
     CONSTRAINT chunks_unranked_tokens_check CHECK (unranked_tokens IS NULL OR (tokens = '' AND doc_length = 0))
@@ -40,9 +48,14 @@ COMMENT ON TABLE sift.chunks IS 'The retrieval unit: a verbatim piece of a docum
 COMMENT ON COLUMN sift.chunks.access_list_id IS 'That of the document, kept here so that permission is one probe of this index.';
 COMMENT ON COLUMN sift.chunks.doc_length IS 'Number of tokens, repeats included; 0 is not counted in the corpus statistics.';
 COMMENT ON COLUMN sift.chunks.title_tokens IS 'How many tokens at the head are those of the document''s title; they stand in the first chunk that is ranked.';
-COMMENT ON COLUMN sift.chunks.overlap_tokens IS 'How many tokens after those of the title repeat the end of the chunk before: the document unit does not count them again.';
+COMMENT ON COLUMN sift.chunks.overlap_tokens IS 'How many tokens after those of the title repeat what the document says elsewhere, the prefix and the end of the chunk before: the document unit does not count them again.';
+COMMENT ON COLUMN sift.chunks.prefix_tokens IS 'How many tokens after those of the title are those of prefix; they are the first of overlap_tokens.';
 COMMENT ON COLUMN sift.chunks.page IS 'The page body begins on.';
 COMMENT ON COLUMN sift.chunks.page_breaks IS 'Where in body, counted from 0, another page begins, and which: {{place, page}, …} in order; NULL where body lies on one page. sift._page_at reads it.';
+COMMENT ON COLUMN sift.chunks.prefix IS 'What is indexed and embedded in front of body and is no part of the text, such as title and section; NULL: nothing.';
+COMMENT ON COLUMN sift.chunks.lead IS 'White space of the text between the chunk before and this one, where a context reaches over it; else NULL.';
+COMMENT ON COLUMN sift.chunks.context_start IS 'First character of the passage that is shown for the chunk where it is found; NULL: it is the chunk itself.';
+COMMENT ON COLUMN sift.chunks.context_end IS 'One past the last character of that passage.';
 COMMENT ON COLUMN sift.chunks.char_start IS 'First character of body in the document''s text, counted from 0.';
 COMMENT ON COLUMN sift.chunks.char_end IS 'One past the last character of body in the document''s text.';
 COMMENT ON COLUMN sift.chunks.text_hash IS 'sha256 of body: equal bodies collapse in a result.';

@@ -28,10 +28,13 @@ import importlib.util
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pgsift.embed._base import Embedder, Metric, is_embeddable, reads, require
-from pgsift.errors import InvalidArgument
+from pgsift.embed._base import Embedder, Metric, NamedEmbedder, is_embeddable, reads, require
+from pgsift.errors import InvalidArgument, PgsiftError
+
+if TYPE_CHECKING:
+    from pgsift.models import Model
 
 __all__ = [
     "DEFAULT_EMBEDDER",
@@ -40,15 +43,20 @@ __all__ = [
     "embedding_text",
     "is_embeddable",
     "load_embedder",
+    "load_model",
+    "named",
     "reads",
 ]
 
 DEFAULT_EMBEDDER = "minilm"
 
 
-def embedding_text(title: str | None, body: str | None) -> str:
-    """The text that is embedded for a chunk: title, newline, body; one alone when the other is blank."""
-    parts = [part for part in (title, body) if part is not None and is_embeddable(part)]
+def embedding_text(title: str | None, body: str | None, prefix: str | None = None) -> str:
+    """The text that is embedded for a chunk: title, prefix, body, each on a line, without those that are blank. A
+    prefix that begins with the title stands for both."""
+    if title and prefix and prefix.startswith(title):
+        title = None
+    parts = [part for part in (title, prefix, body) if part is not None and is_embeddable(part)]
     return "\n".join(parts)
 
 
@@ -74,6 +82,24 @@ def load_embedder(spec: str = DEFAULT_EMBEDDER, **options: Any) -> Embedder:
         f"unknown embedder {spec!r}",
         hint="Use minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME or openai:MODEL.",
     )
+
+
+def named(embedder: Embedder, name: str) -> Embedder:
+    """The embedder under another name, for a model whose vectors are stored or indexed in another way."""
+    return embedder if embedder.name == name else cast("Embedder", NamedEmbedder(embedder, name))
+
+
+def load_model(model: Model) -> Embedder:
+    """The embedder of a registered model, under the model's name.
+
+    Raises what :func:`load_embedder` raises, naming the model.
+    """
+    try:
+        return named(load_embedder(model.embedder), model.model)
+    except PgsiftError as error:
+        raise type(error)(
+            f"the embedder of the model {model.model!r} cannot be loaded here: {error.message}", hint=error.hint
+        ) from error
 
 
 def _plain(kind: str) -> Callable[..., Embedder]:

@@ -64,13 +64,16 @@ BEGIN
     LOOP
         place := v_table.name;
         kind := CASE WHEN v_table.name IN ('chunk_history', 'vector_history', 'document_sources', 'dead_letters', 'sync_items',
-                                                    'manifest_documents') THEN 'history' ELSE 'search' END;
+                                                    'manifest_documents', 'judgments') THEN 'history' ELSE 'search' END;
         note := NULL;
         IF v_table.name = 'dead_letters' THEN
             -- Those of other sources may tell of it; one whose own key ends in it is a source of its own.
             v_table.condition := v_table.condition || ' OR (x.key IS NULL OR x.key = sift._hashed_names(x.key, ARRAY[$4]))'
                 ' AND sift._hashed_members(jsonb_build_array(x.source_uri, x.reason, x.origin), ARRAY[$4])'
                 ' <> jsonb_build_array(x.source_uri, x.reason, x.origin)';
+        ELSIF v_table.name = 'judgments' THEN
+            v_table.condition := v_table.condition || ' OR cardinality($3) > 0 AND (sift._forgetful_query(x.query, ARRAY[$4]) <> x.query'
+                ' OR sift._forgetful_query(x.note, ARRAY[$4]) <> x.note)';
         END IF;
         EXECUTE format('SELECT count(*) FROM sift.%I AS x WHERE x.tenant_id = $1 AND (%s)', v_table.name, v_table.condition)
         INTO v_count USING v_tenant_id, v_chunk_ids, v_ids, v_key;

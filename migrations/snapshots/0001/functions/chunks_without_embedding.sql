@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION sift.chunks_without_embedding(
     k      integer DEFAULT 1000,
     after  bigint DEFAULT 0,
     remote boolean DEFAULT false
-) RETURNS TABLE (chunk_id bigint, title text, body text)
+) RETURNS TABLE (chunk_id bigint, title text, body text, prefix text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
 AS $$
 DECLARE
@@ -26,7 +26,7 @@ BEGIN
     END IF;
     SELECT t.remote_classifications, t.remote_retained INTO v_tenant FROM sift.tenants AS t WHERE t.tenant_id = v_tenant_id;
     RETURN QUERY
-    SELECT c.chunk_id, d.title, c.body
+    SELECT c.chunk_id, d.title, c.body, c.prefix
     FROM sift.chunks AS c
     CROSS JOIN LATERAL (
         SELECT s.title, s.classification, s.retain_until FROM sift.documents AS s
@@ -44,6 +44,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint, boolean) IS
-    'The next k ranked chunks after a given one that lack a vector of the model, with the title and body to embed; for a backfill that stores them with sift.put_embeddings.';
+    'The next k ranked chunks after a given one that lack a vector of the model, with the title, body and prefix to embed; for a backfill that stores them with sift.put_embeddings.';
 REVOKE ALL ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.chunks_without_embedding(text, text, integer, bigint, boolean) TO sift_owner, sift_writer;

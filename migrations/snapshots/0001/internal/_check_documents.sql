@@ -19,6 +19,7 @@ DECLARE
     c_chunk CONSTANT jsonb := '{
         "body": ["string"], "kind": ["string"], "section": ["array"], "page": ["number"], "page_breaks": ["array"], "start": ["number"], "end": ["number"],
         "tokens": ["string"], "title_tokens": ["number"], "overlap_tokens": ["number"], "overlap": ["boolean"], "embedding": ["array"],
+        "prefix": ["string"], "prefix_tokens": ["number"], "context_start": ["number"], "context_end": ["number"], "lead": ["string"],
         "embedding_hash": ["string"], "entities": ["array"], "supports": ["array"], "evidence_span": ["string"], "effect": ["object"]}';
     c_kinds CONSTANT text[] := ARRAY['text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim'];
     c_read  CONSTANT text := 'The comment of sift.put_documents (docs/sql-api.md) lists the members of a document and of a chunk, and their types.';
@@ -47,6 +48,11 @@ BEGIN
            '@.end < 0 || @.end > 999999999 || @.end.floor() != @.end || @.end < @.start || '
            '@.title_tokens < 0 || @.title_tokens > 999999999 || @.title_tokens.floor() != @.title_tokens || '
            '(@.title_tokens.type() == "number" && !(@.tokens.type() == "string")) || '
+           '@.prefix_tokens < 0 || @.prefix_tokens > 999999999 || @.prefix_tokens.floor() != @.prefix_tokens || '
+           '(@.prefix_tokens.type() == "number" && !(@.tokens.type() == "string" && @.prefix.type() == "string")) || '
+           '(@.prefix.type() == "string" && @.tokens.type() == "string" && !(@.prefix_tokens.type() == "number")) || '
+           '@.context_start < 0 || @.context_start > 999999999 || @.context_start.floor() != @.context_start || '
+           '@.context_end < 0 || @.context_end > 999999999 || @.context_end.floor() != @.context_end || '
            '@.overlap_tokens < 0 || @.overlap_tokens > 999999999 || @.overlap_tokens.floor() != @.overlap_tokens || '
            '@.section[*].type() != "string" || @.entities[*].type() != "string" || @.entities[*] == "" || '
            '@.entities[*] like_regex "^.{250}" flag "s" || '
@@ -64,6 +70,10 @@ BEGIN
        AND NOT EXISTS (
            SELECT FROM jsonb_path_query(documents, '$[*].chunks[*] ? (exists(@.page_breaks))') AS c (value)
            WHERE sift._page_breaks_problem(c.value) IS NOT NULL)
+       AND NOT EXISTS (
+           SELECT FROM jsonb_path_query(documents, '$[*].chunks[*] ? (exists(@.prefix) || exists(@.prefix_tokens) || exists(@.context_start) || '
+                                                   'exists(@.context_end) || exists(@.lead))') AS c (value)
+           WHERE sift._prefix_problem(c.value) IS NOT NULL)
        AND NOT jsonb_path_exists(documents, '$[*].chunks[1 to last] ? (@.title_tokens > 0)')
        AND NOT EXISTS (
            SELECT FROM jsonb_path_query(documents, '$[*].chunks[0] ? (@.title_tokens > 0)') AS c (value)
@@ -136,7 +146,7 @@ BEGIN
                        WHEN jsonb_typeof(c.value) <> 'object' THEN 'shape'
                        WHEN NOT coalesce(c_chunk -> m.member ? jsonb_typeof(m.value), false)
                            THEN CASE WHEN jsonb_typeof(m.value) = 'null' AND c_chunk ? m.member AND m.member <> 'body' THEN NULL ELSE 'type' END
-                       WHEN m.member IN ('body', 'overlap', 'supports', 'evidence_span', 'effect') THEN NULL  -- sift._check_claims
+                       WHEN m.member IN ('body', 'overlap', 'prefix', 'lead', 'supports', 'evidence_span', 'effect') THEN NULL  -- sift._check_claims
                        WHEN m.member = 'tokens' THEN
                            CASE WHEN strpos(m.value #>> '{}', '  ') > 0 OR m.value #>> '{}' LIKE ' %' OR m.value #>> '{}' LIKE '% '
                                      OR m.value #>> '{}' ~ E'[\\x01-\\x1f]' THEN 'must be tokens joined by one blank each'
@@ -148,7 +158,7 @@ BEGIN
                        WHEN m.member = 'page' THEN
                            CASE WHEN m.value #>> '{}' !~ '^[1-9][0-9]{0,8}$' THEN 'must be a whole number from 1 to 999999999' END
                        WHEN m.member = 'page_breaks' THEN sift._page_breaks_problem(c.value)
-                       WHEN m.member IN ('start', 'end', 'title_tokens', 'overlap_tokens') THEN
+                       WHEN m.member IN ('start', 'end', 'title_tokens', 'overlap_tokens', 'prefix_tokens', 'context_start', 'context_end') THEN
                            CASE WHEN m.value #>> '{}' !~ '^[0-9]{1,9}$' THEN 'must be a whole number from 0 to 999999999' END
                        WHEN m.member = 'kind' THEN
                            CASE WHEN m.value #>> '{}' <> ALL (c_kinds) THEN format('must be one of %s', array_to_string(c_kinds, ', ')) END
@@ -214,6 +224,7 @@ BEGIN
                     WHEN (c.value ->> 'title_tokens')::integer > coalesce(cardinality(string_to_array(c.value ->> 'tokens', ' ')), 0)
                         THEN format(': "title_tokens" is %s, but it has %s tokens', c.value ->> 'title_tokens',
                                     coalesce(cardinality(string_to_array(c.value ->> 'tokens', ' ')), 0))
+                    WHEN sift._prefix_problem(c.value) IS NOT NULL THEN sift._prefix_problem(c.value)
                     WHEN (c.value ->> 'end')::integer < coalesce((c.value ->> 'start')::integer, 0)
                         THEN format(': it ends at character %s, before its start at %s', c.value ->> 'end', coalesce(c.value ->> 'start', '0'))
                     WHEN coalesce((c.value ->> 'end')::integer, coalesce((c.value ->> 'start')::integer, 0) + char_length(c.value ->> 'body'))

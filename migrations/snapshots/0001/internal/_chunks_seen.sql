@@ -24,11 +24,11 @@ BEGIN
                          ' CROSS JOIN LATERAL (SELECT x.* FROM sift.documents AS x WHERE x.tenant_id = $2 AND x.document_id = c.document_id OFFSET 0) AS d',
                          v_which);
     ELSE
-        v_from := format('(SELECT x.chunk_id, x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens'
+        v_from := format('(SELECT x.chunk_id, x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens, x.prefix_tokens'
                          ' FROM sift.chunks AS x WHERE x.tenant_id = $2 AND %1$s AND EXISTS (SELECT FROM sift.documents AS e'
                          '  WHERE e.tenant_id = $2 AND e.document_id = x.document_id AND e.current_from <= $6)'
                          ' UNION ALL'
-                         ' SELECT x.chunk_id, x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens'
+                         ' SELECT x.chunk_id, x.document_id, x.kind, x.page, x.ordinal, x.section_path, x.doc_length, x.tokens, x.unranked_tokens, x.title_tokens, x.prefix_tokens'
                          ' FROM sift.chunk_history AS x WHERE x.tenant_id = $2 AND %1$s AND x.current_from <= $6 AND x.current_to > $6 OFFSET 0) AS c'
                          ' CROSS JOIN LATERAL sift._version_at($2, c.document_id, $6, $3) AS d', v_which);
     END IF;

@@ -77,6 +77,7 @@ BEGIN
     DELETE FROM sift.document_sources AS o WHERE o.tenant_id = v_tenant_id AND o.document_id = ANY (v_ids);
 
     PERFORM sift._forget_hits(v_tenant_id, v_ids, '{}'::text[]);
+    DELETE FROM sift.judgments AS j WHERE j.tenant_id = v_tenant_id AND j.document_id = ANY (v_ids);
     UPDATE sift.manifest_documents AS m
     SET document_id = NULL, key = sift._key_hash(m.key), content_hash = NULL, access_hash = NULL
     WHERE m.tenant_id = v_tenant_id AND m.document_id = ANY (v_ids);

@@ -90,7 +90,11 @@ RETURNS TABLE (
     snippet_start    integer,
     highlights       jsonb,
     claim            jsonb,
-    snippet_page     integer
+    snippet_page     integer,
+    context          text,
+    context_start    integer,
+    context_page     integer,
+    context_of       integer
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
     SET plan_cache_mode = force_generic_plan
@@ -160,6 +164,10 @@ DECLARE
     v_chunk_documents bigint[];
     v_near_documents  bigint[];
     v_claims       jsonb[];
+    v_contexts       text[];
+    v_context_starts integer[];
+    v_context_pages  integer[];
+    v_context_ofs    integer[];
     v_claims_k     integer := coalesce(claims_k, 2147483647);
     v_limited      boolean;  -- hits that are claims are counted
     v_merging      boolean;  -- and stand for their sources
@@ -524,6 +532,10 @@ BEGIN
     IF v_tenant.has_claims AND v_page_chunks IS NOT NULL THEN
         v_claims := sift._claims_of(v_tenant_id, v_page_chunks, v_as_of IS NOT NULL);
     END IF;
+    IF v_tenant.has_contexts AND v_page_chunks IS NOT NULL THEN
+        SELECT x.contexts, x.starts, x.pages, x.ofs INTO v_contexts, v_context_starts, v_context_pages, v_context_ofs
+        FROM sift._contexts(v_tenant_id, v_page_chunks, v_as_of IS NOT NULL) AS x;
+    END IF;
     IF snippet_width IS NOT NULL THEN
         IF v_as_of IS NULL THEN
             SELECT array_agg(c.body ORDER BY g.rank) INTO v_bodies
@@ -560,7 +572,8 @@ BEGIN
         SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
                d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
-           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank]
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank],
+           v_contexts[g.rank], v_context_starts[g.rank], v_context_pages[g.rank], v_context_ofs[g.rank] + v_skip
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -589,7 +602,8 @@ BEGIN
     SELECT g.rank::integer + v_skip, g.score, g.lexical_rank, g.lexical_score, g.dense_rank, g.distance, g.chunk_id, g.document_id,
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
            d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
-           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank]
+           v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank],
+           v_contexts[g.rank], v_context_starts[g.rank], v_context_pages[g.rank], v_context_ofs[g.rank] + v_skip
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)

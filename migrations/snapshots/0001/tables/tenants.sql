@@ -29,6 +29,9 @@ CREATE TABLE sift.tenants (
     strip_questions        boolean NOT NULL DEFAULT true,
     expand                 boolean NOT NULL DEFAULT true,
     has_claims             boolean NOT NULL DEFAULT false,
+    has_contexts           boolean NOT NULL DEFAULT false,
+    chunker                text,
+    context_prefix         boolean NOT NULL DEFAULT false,
     created_at             timestamptz NOT NULL DEFAULT pg_catalog.now(),
     CONSTRAINT tenants_pkey PRIMARY KEY (tenant_id),
     CONSTRAINT tenants_name_key UNIQUE (name),
@@ -42,6 +45,7 @@ CREATE TABLE sift.tenants (
     CONSTRAINT tenants_index_title_check CHECK (index_title IN ('first', 'none')),
     CONSTRAINT tenants_statistics_check CHECK (statistics IN ('tenant', 'visible')),
     CONSTRAINT tenants_min_chunk_tokens_check CHECK (min_chunk_tokens BETWEEN 1 AND 10000),
+    CONSTRAINT tenants_chunker_check CHECK (chunker ~ '^[a-z][a-z0-9_]{0,39}(:[a-z_]{1,40}=[0-9]{1,9}(,[a-z_]{1,40}=[0-9]{1,9}){0,9})?$'),
     CONSTRAINT tenants_title_weight_check CHECK (title_weight >= 0::double precision AND title_weight < 'Infinity'::double precision),
     CONSTRAINT tenants_abstract_weight_check CHECK (abstract_weight >= 0::double precision AND abstract_weight < 'Infinity'::double precision)
 );
@@ -64,5 +68,8 @@ COMMENT ON COLUMN sift.tenants.abstract_weight IS 'What an occurrence of a term 
 COMMENT ON COLUMN sift.tenants.strip_questions IS 'Whether questions are searched for without their interrogatives and auxiliaries.';
 COMMENT ON COLUMN sift.tenants.expand IS 'Whether the words that an acronym of the vocabulary stands for are searched for too.';
 COMMENT ON COLUMN sift.tenants.has_claims IS 'Whether a claim was ever stored: where none was, searches need not look for any.';
+COMMENT ON COLUMN sift.tenants.has_contexts IS 'Whether a chunk with a context was ever stored: where none was, searches need not look for any.';
+COMMENT ON COLUMN sift.tenants.chunker IS 'What cuts documents that are ingested, as name or name:parameter=number,…; NULL: structure.';
+COMMENT ON COLUMN sift.tenants.context_prefix IS 'Whether title and section are indexed and embedded with every chunk of what is ingested.';
 REVOKE ALL ON TABLE sift.tenants FROM PUBLIC;
 ALTER TABLE sift.tenants ENABLE ROW LEVEL SECURITY;
