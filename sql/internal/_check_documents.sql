@@ -20,7 +20,7 @@ DECLARE
         "body": ["string"], "kind": ["string"], "section": ["array"], "page": ["number"], "page_breaks": ["array"], "start": ["number"], "end": ["number"],
         "tokens": ["string"], "title_tokens": ["number"], "overlap_tokens": ["number"], "overlap": ["boolean"], "embedding": ["array"],
         "prefix": ["string"], "prefix_tokens": ["number"], "context_start": ["number"], "context_end": ["number"], "lead": ["string"],
-        "embedding_hash": ["string"], "entities": ["array"], "supports": ["array"], "evidence_span": ["string"], "effect": ["object"]}';
+        "embeddings": ["object"], "embedding_hash": ["string"], "entities": ["array"], "supports": ["array"], "evidence_span": ["string"], "effect": ["object"]}';
     c_kinds CONSTANT text[] := ARRAY['text', 'abstract', 'title', 'section_header', 'table', 'figure', 'reference', 'claim'];
     c_read  CONSTANT text := 'The comment of sift.put_documents (docs/sql-api.md) lists the members of a document and of a chunk, and their types.';
     v_bad     record;
@@ -56,7 +56,8 @@ BEGIN
            '@.overlap_tokens < 0 || @.overlap_tokens > 999999999 || @.overlap_tokens.floor() != @.overlap_tokens || '
            '@.section[*].type() != "string" || @.entities[*].type() != "string" || @.entities[*] == "" || '
            '@.entities[*] like_regex "^.{250}" flag "s" || '
-           'exists(@.embedding_hash ? (!(@ like_regex "^[0-9a-fA-F]{64}$")))'
+           'exists(@.embedding_hash ? (!(@ like_regex "^[0-9a-fA-F]{64}$"))) || '
+           '(@.embeddings.type() == "object" && exists(@.embeddings.keyvalue() ? (@.value.type() != "array")))'
            -- A token of more than 256 bytes has at least 65 characters.
            || E' || @.tokens like_regex "^ |  | $|[\\\\u0001-\\\\u001f]|[^ ]{65}"'
            || CASE WHEN with_model THEN '' ELSE ' || @.embedding.type() == "array"' END
@@ -155,6 +156,8 @@ BEGIN
                                      AND EXISTS (SELECT FROM string_to_table(m.value #>> '{}', ' ') AS t (token) WHERE octet_length(t.token) > 256)
                                     THEN 'has a token of more than 256 bytes' END
                        WHEN m.member = 'embedding' THEN CASE WHEN NOT with_model THEN 'needs a model' END
+                       WHEN m.member = 'embeddings' THEN
+                           CASE WHEN jsonb_path_exists(m.value, 'strict $.* ? (@.type() != "array")') THEN 'must have arrays of numbers, by names of models' END
                        WHEN m.member = 'page' THEN
                            CASE WHEN m.value #>> '{}' !~ '^[1-9][0-9]{0,8}$' THEN 'must be a whole number from 1 to 999999999' END
                        WHEN m.member = 'page_breaks' THEN sift._page_breaks_problem(c.value)

@@ -9,7 +9,7 @@
 --   content_hash     sha256 of the source in hexadecimal; left out: that of title and text
 --   text             the whole text as one chunk; or
 --   chunks           array of {body, kind, section [], page, page_breaks [], start, end, tokens, title_tokens, overlap_tokens, overlap, prefix, prefix_tokens,
---                    context_start, context_end, lead, embedding [],
+--                    context_start, context_end, lead, embedding [], embeddings {},
 --                    embedding_hash, entities [], supports [], evidence_span, effect {}}
 --   length           characters of the text the spans count in
 -- A chunk's tokens (joined by one space; those of the title in front of the first chunk's, where the tenant indexes titles) may
@@ -47,6 +47,7 @@ DECLARE
     v_replaced   bigint[];
     v_updated    bigint[];
     v_chunk_ids  bigint[];
+    v_made       record;
     v_embed_ids  bigint[];
     v_embeddings text[];
     v_hashes     bytea[];
@@ -177,9 +178,11 @@ BEGIN
     SELECT v_tenant_id, d.document_id, d.version, coalesce(r.revision + 1, 0), d.access_list_id, d.updated_at, v_run_id, d.length, d.key,
            x.event, d.title, d.source_uri, d.source_version, d.metadata, d.content_hash, d.parser, d.chunker, v_tenant.analyzer_fingerprint,
            CASE WHEN x.event = 'updated' THEN r.models
-                WHEN v_model_id IS NOT NULL AND jsonb_path_exists(x.doc, '$.chunks[*].embedding[0]')
-                    THEN ARRAY(SELECT m.name FROM sift.embedding_models AS m WHERE m.model_id = v_model_id)
-                ELSE '{}'::text[] END,
+                ELSE ARRAY(SELECT m.name FROM sift.embedding_models AS m
+                           WHERE (m.model_id = v_model_id AND jsonb_path_exists(x.doc, '$.chunks[*].embedding[0]'))
+                              OR m.name IN (SELECT k.name FROM jsonb_path_query(x.doc, '$.chunks[*].embeddings ? (@.type() == "object")') AS e (value)
+                                            CROSS JOIN LATERAL jsonb_object_keys(e.value) AS k (name))
+                           ORDER BY m.name COLLATE "C") END,
            d.language, d.license, d.classification, d.observed_at, d.valid_from, d.valid_to, d.retain_until, v_by
     FROM (SELECT n.value AS doc, v_actions -> (n.value ->> 'key') ->> 0 AS event, (v_actions -> (n.value ->> 'key') ->> 1)::bigint AS id
           FROM jsonb_array_elements(documents) AS n (value)) AS x
@@ -283,11 +286,19 @@ BEGIN
         END IF;
         PERFORM sift._add_postings(v_tenant_id, v_chunk_ids);
         PERFORM sift._add_document_terms(v_tenant_id, v_chunk_ids);
-        IF v_model_id IS NOT NULL THEN
+        -- Vectors of the model that was named, and those of others that chunks bring by name.
+        FOR v_made IN
+            SELECT v_model_id AS model_id, NULL::text AS name WHERE v_model_id IS NOT NULL
+            UNION ALL
+            SELECT sift._model_id(v_tenant_id, n.name), n.name
+            FROM (SELECT DISTINCT k.name FROM jsonb_path_query(documents, '$[*].chunks[*].embeddings ? (@.type() == "object")') AS e (value)
+                  CROSS JOIN LATERAL jsonb_object_keys(e.value) AS k (name)) AS n
+            ORDER BY 1, 2 DESC
+        LOOP
             SELECT array_agg(e.chunk_id), array_agg(e.embedding), array_agg(e.hash)
             INTO v_embed_ids, v_embeddings, v_hashes
             FROM (
-                SELECT c.chunk_id, q.value ->> 'embedding' AS embedding,
+                SELECT c.chunk_id, CASE WHEN v_made.name IS NULL THEN q.value ->> 'embedding' ELSE q.value -> 'embeddings' ->> v_made.name END AS embedding,
                        decode(coalesce(q.value ->> 'embedding_hash', encode(c.text_hash, 'hex')), 'hex') AS hash
                 FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action
                       FROM jsonb_array_elements(documents) AS d (value)) AS p
@@ -298,15 +309,16 @@ BEGIN
                     WHERE s.tenant_id = v_tenant_id AND s.document_id = (p.action ->> 1)::bigint AND s.ordinal = q.ordinal - 1
                       AND s.unranked_tokens IS NULL
                     OFFSET 0) AS c
-                WHERE p.action ->> 0 IN ('created', 'replaced') AND jsonb_typeof(q.value -> 'embedding') = 'array'
+                WHERE p.action ->> 0 IN ('created', 'replaced')
+                  AND jsonb_typeof(CASE WHEN v_made.name IS NULL THEN q.value -> 'embedding' ELSE q.value -> 'embeddings' -> v_made.name END) = 'array'
             ) AS e;
-            IF v_embed_ids IS NOT NULL THEN
-                PERFORM sift._add_embeddings(v_tenant_id, v_model_id, v_embed_ids, v_embeddings, v_hashes);
-                IF v_tenant.model_id IS NULL THEN
-                    UPDATE sift.tenants AS t SET model_id = v_model_id WHERE t.tenant_id = v_tenant_id AND t.model_id IS NULL;
-                END IF;
+            CONTINUE WHEN v_embed_ids IS NULL;
+            PERFORM sift._add_embeddings(v_tenant_id, v_made.model_id, v_embed_ids, v_embeddings, v_hashes);
+            -- The first model a tenant gets vectors of is its active one; of several, the one that was named.
+            IF v_tenant.model_id IS NULL AND (v_made.name IS NULL OR v_model_id IS NULL) THEN
+                UPDATE sift.tenants AS t SET model_id = v_made.model_id WHERE t.tenant_id = v_tenant_id AND t.model_id IS NULL;
             END IF;
-        END IF;
+        END LOOP;
         IF NOT v_tenant.has_claims AND jsonb_path_exists(documents, '$[*].chunks[*] ? (@.kind == "claim")') THEN
             UPDATE sift.tenants AS t SET has_claims = true WHERE t.tenant_id = v_tenant_id AND NOT t.has_claims;
         END IF;
@@ -379,6 +391,7 @@ Members of a chunk:
 - context_start, context_end: characters of the passage that is shown for the chunk where it is found; left out: the chunk itself
 - lead: string, the white space between the chunk before and this one, of which a context that reaches over it is made
 - embedding: array of numbers, made by the model the call names; that of a chunk that is not ranked is not stored
+- embeddings: object of further vectors, arrays of numbers by the names of the models that made them
 - embedding_hash: sha256 of the text that was embedded, 64 hexadecimal digits; left out: that of body
 - entities: array of strings of 1 to 1,000 bytes each, for sift.chunks_by_entity and filters
 - supports, of a claim: array of 1 to 100 numbers, the chunks of this document that bear it out, counted from 0; none may be a claim or a reference. Every number of the claim must occur in them. A claim with supports repeats what they say, and the document unit does not count it
