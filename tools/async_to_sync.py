@@ -25,6 +25,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "pkg" / "pgsift"
 FILES = {
     "store_async.py": "store.py",
     "_ingest_async.py": "_ingest.py",
+    "_models_async.py": "_models.py",
     "_queries_async.py": "_queries.py",
     "_rebuild_async.py": "_rebuild.py",
     "_rerank_async.py": "_rerank.py",
@@ -32,6 +33,7 @@ FILES = {
 }
 
 NAMES = {
+    "AsyncBackfill": "Backfill",
     "AsyncConnection": "Connection",
     "AsyncConnectionPool": "ConnectionPool",
     "AsyncIngest": "Ingest",
@@ -41,9 +43,11 @@ NAMES = {
     "AsyncStore": "Store",
     "AsyncSync": "Sync",
     "AsyncTasks": "Tasks",
+    "AsyncTenantEmbedder": "TenantEmbedder",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_ingest_async": "_ingest",
+    "_models_async": "_models",
     "_queries_async": "_queries",
     "_rebuild_async": "_rebuild",
     "_rerank_async": "_rerank",

@@ -32,7 +32,8 @@ class Embedder(Protocol):
 
     ``name`` and ``revision`` say which model made a vector; two embedders with one :attr:`identity` make
     comparable vectors, two with different ones never do. ``metric`` is the distance the vectors are meant
-    for: ``cosine``, ``ip`` (inner product) or ``l2``. ``normalized`` promises rows of length one.
+    for: ``cosine``, ``ip`` (inner product) or ``l2``. ``normalized`` promises rows of length one. An embedder
+    may also have a ``pooling``, how the vector of a text is made of those of its tokens.
     ``query_prefix`` and ``document_prefix`` are put before a text by the methods themselves; callers pass
     bare texts.
     """
@@ -83,6 +84,8 @@ class BaseEmbedder:
     dense_weight: float = 1.0
     scripts: frozenset[str] | None = None
     remote: bool = False
+    #: How the vector of a text is made of those of its tokens; empty where it is not known.
+    pooling: str = ""
 
     def __init__(
         self,
@@ -166,6 +169,31 @@ class BaseEmbedder:
             return nothing
         vectors = self._encode([prefix + without_surrogates(text) for text in texts])
         return checked_vectors(vectors, count=len(texts), dimensions=self.dimensions, name=self._name)
+
+
+class NamedEmbedder:
+    """An embedder under another name: its vectors are those of another model, stored or indexed otherwise.
+    ``embedder`` is the name it has itself. All else is as it is."""
+
+    def __init__(self, embedder: Embedder, name: str) -> None:
+        self._wrapped = embedder
+        self.name = name
+
+    @property
+    def embedder(self) -> str:
+        return self._wrapped.name
+
+    @property
+    def identity(self) -> str:
+        return f"{self.name}@{self._wrapped.revision}"
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute == "_wrapped":  # before it is set: copying, unpickling
+            raise AttributeError(attribute)
+        return getattr(self._wrapped, attribute)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} of {self._wrapped!r}>"
 
 
 def is_embeddable(text: str | None) -> bool:

@@ -119,7 +119,7 @@ class OnnxEmbedder(BaseEmbedder):
         self._source = source
         self._revision = revision
         self._dimensions = dimensions
-        self._pooling = pooling
+        self.pooling = pooling
         self._normalize = normalize
         self._batch_size = batch_size
         self._threads = threads or default_threads()
@@ -213,7 +213,7 @@ class OnnxEmbedder(BaseEmbedder):
             # One text at a time over its own tokens alone, so that padding cannot change the order of a sum.
             count = max(1, int(mask[row].sum()))
             own = states[row, :count]
-            pooled[row] = own[0] if self._pooling == "cls" else own.mean(axis=0, dtype=np.float32)
+            pooled[row] = own[0] if self.pooling == "cls" else own.mean(axis=0, dtype=np.float32)
         return pooled
 
 

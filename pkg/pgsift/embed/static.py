@@ -41,6 +41,7 @@ class StaticEmbedder(BaseEmbedder):
 
     # Measured: at equal weights the fusion is worse than BM25 alone on two of four English collections.
     dense_weight = 0.25
+    pooling = "mean"
 
     def __init__(self) -> None:
         super().__init__(name="wordllama", metric="cosine", normalized=True)
@@ -50,7 +51,7 @@ class StaticEmbedder(BaseEmbedder):
     @property
     def revision(self) -> str:
         return digest(
-            {"weights": WEIGHTS_SHA256, "tokenizer": TOKENIZER_SHA256, "pooling": "mean", "normalize": True}
+            {"weights": WEIGHTS_SHA256, "tokenizer": TOKENIZER_SHA256, "pooling": self.pooling, "normalize": True}
         )
 
     @property
