@@ -43,6 +43,7 @@ from pgsift.models import (
     Finding,
     FoldResult,
     Hit,
+    Judgment,
     KeptDocument,
     LoggedQuery,
     Manifest,
@@ -776,6 +777,69 @@ def purge_queries(
         tenant=("text", name(tenant, "tenant")),
         before=("timestamptz", moment(before, "before")),
         ids=("bigint[]", None if ids is None else list(ids)),
+    )
+
+
+def judge(
+    tenant: str,
+    query: str,
+    key: str,
+    grade: int,
+    chunk: int | None,
+    principals: Iterable[str] | None,
+    judged_by: str | None,
+    note: str | None,
+) -> Call[int]:
+    """Records how well something answers a query."""
+    return _call(
+        "judge",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query, "query")),
+        key=("text", name(key, "key")),
+        grade=("integer", integer(grade, "grade")),
+        chunk=("bigint", chunk),
+        principals=("text[]", names(principals, "principals")),
+        judged_by=("text", name(judged_by, "judged_by")),
+        note=("text", text(note, "note")),
+    )
+
+
+def list_judgments(
+    tenant: str,
+    *,
+    principals: Iterable[str] | None,
+    query: str | None,
+    key: str | None,
+    judged_by: str | None,
+    k: int,
+    below: int | None,
+) -> Call[Judgment]:
+    """Judgments, the last first."""
+    return _call(
+        "list_judgments",
+        Judgment,
+        Judgment,
+        tenant=("text", name(tenant, "tenant")),
+        principals=("text[]", names(principals, "principals")),
+        of_query=("text", text(query, "query")),
+        of_key=("text", name(key, "key")),
+        of_judge=("text", name(judged_by, "judged_by")),
+        k=("integer", integer(k, "k")),
+        below=("bigint", below),
+    )
+
+
+def remove_judgment(tenant: str, judgment_id: int, principals: Iterable[str] | None) -> Call[bool]:
+    """Takes a judgment back."""
+    return _call(
+        "remove_judgment",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        judgment=("bigint", judgment_id),
+        principals=("text[]", names(principals, "principals")),
     )
 
 

@@ -31,7 +31,7 @@ COVERED = frozenset({
     "unranked_documents",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
     "check_access", "related", "facets", "count_matches", "cite", "query_terms", "choose_chunks", "explain",
-    "why_not",
+    "why_not", "list_judgments",
 })  # fmt: skip
 
 
@@ -467,6 +467,16 @@ class _Probe:
             )
         if truth.words:
             self.counted(who, visible, self.chance.choice(truth.words))
+        if self.role is None:
+            # Which documents are judged is known to nobody here: none that is told may be hidden.
+            rows = self.call(
+                "list_judgments",
+                who,
+                "SELECT j.key FROM sift.list_judgments(%s, %s::text[], k => 1000) AS j WHERE j.place <> 'gone'",
+                (tenant, who),
+            )
+            judged = {key for (key,) in rows or ()}
+            self.compare("list_judgments", who, judged, judged & visible)
         if truth.chunks:
             self.chosen(who, visible)
         if truth.documents:

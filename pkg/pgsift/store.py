@@ -70,6 +70,7 @@ from pgsift.models import (
     FoldResult,
     Hit,
     IngestReport,
+    Judgment,
     LoggedQuery,
     Manifest,
     ManifestChange,
@@ -1387,6 +1388,48 @@ class Store:
     ) -> int:
         """Remove recorded queries asked before a time, or of some numbers; how many there were."""
         return self._one(_calls.purge_queries(tenant, before, ids))
+
+    def judge(
+        self,
+        tenant: str,
+        query: str,
+        key: str,
+        grade: int,
+        *,
+        chunk: int | None = None,
+        principals: Iterable[str] | None = None,
+        judged_by: str | None = None,
+        note: str | None = None,
+    ) -> int:
+        """Record how well a passage (``chunk``, its number), or the document of a key as a whole, answers a
+        query: ``grade`` 0 not relevant, 1 related, 2 relevant, 3 answers it. The number of the judgment. Each
+        judge has one of a passage for a query, the last; ``judged_by`` is the database role where it is left
+        out. For applications and writers; the document must be visible to the principals."""
+        return self._one(_calls.judge(tenant, query, key, grade, chunk, principals, judged_by, note))
+
+    def judgments(
+        self,
+        tenant: str,
+        *,
+        principals: Iterable[str] | None = None,
+        query: str | None = None,
+        key: str | None = None,
+        judged_by: str | None = None,
+        k: int = 100,
+        below: int | None = None,
+    ) -> list[Judgment]:
+        """Judgments of visible documents, the last first: those for a query, of a document, or of a judge; with
+        ``below`` only such as have a lower number, for the next page."""
+        call = _calls.list_judgments(
+            tenant, principals=principals, query=query, key=key, judged_by=judged_by, k=k, below=below
+        )
+        return self._all(call)
+
+    def remove_judgment(
+        self, tenant: str, judgment_id: int, *, principals: Iterable[str] | None = None
+    ) -> bool:
+        """Take a judgment back; false where there is none of this number that the principals may see."""
+        return self._one(_calls.remove_judgment(tenant, judgment_id, principals))
 
     def replay_queries(
         self,

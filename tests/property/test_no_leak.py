@@ -54,6 +54,7 @@ CALLS = {
     "why_not": "SELECT r.reason, r.document_key, r.other_key, r.other_chunk_id FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.why_not("
     "'t', 'fox hound', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s, collapse => %(c)s) AS r WHERE r.reason <> 'absent'",
     "facets": "SELECT * FROM sift.facets('t', 'key', principals => %(p)s)",
+    "list_judgments": "SELECT * FROM sift.list_judgments('t', %(p)s) AS j",
     "cite": "SELECT r.* FROM sift.cite('t', ARRAY(SELECT CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END"
     " FROM generate_series(-1, 9) AS n), %(p)s) AS r",
 }
@@ -64,6 +65,8 @@ SILENT = {
     "cache_query_embedding", "corpus_statistics",
     # Writes down what it is given and returns its number; what is written, writers alone read.
     "log_query",
+    # They write, and return a number or whether they did: tests/sql/test_judgments.py.
+    "judge", "remove_judgment",
     # Anyone may fold and pack: both return counts of rows of statistics, none of documents.
     "fold_statistics", "pack_postings",
     # Statistics, for applications alone: numbers of the tenant's corpus, no document.
@@ -105,6 +108,10 @@ def test_only_visible_documents_come_back(
             " array_agg(convert_to('marker' || n || 'z', 'UTF8')), array_agg(9), 'none')"
             " FROM generate_series(0, %s) AS n", (len(corpus) - 1,)
         )
+        conn.execute(
+            "SELECT sift.judge('t', 'fox marker' || n || 'z', 'secretkey' || n || 'z', 1, principals => '{sift:writer}', note => 'secretmeta' || n || 'z')"
+            " FROM generate_series(0, %s) AS n", (len(corpus) - 1,)
+        )
         visible = {i for i, (acl, _, _) in enumerate(corpus) if set(acl) & set(principals)}
         for name, call in CALLS.items():
             rows = conn.execute(call, {"p": principals, "c": collapse}).fetchall()  # type: ignore[call-overload]
@@ -143,6 +150,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
         """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}, {"body": "fox", "kind": "claim", "supports": [0]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}, {"key": "bare", "chunks": [{"body": "fox", "kind": "section_header"}]}]', model => 'leak')"""
     )
     conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
+    conn.execute("SELECT sift.judge('t', 'fox', 'k', 3, principals => '{public}')")
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]
     for principals in ([], None, ["group:unknown"], ["PUBLIC"], ["public "], ["%"], [""]):
         assert conn.execute(CALLS[name], {"p": principals, "c": True}).fetchall() == []  # type: ignore[call-overload]

@@ -100,6 +100,8 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                 admin.execute("SELECT sift.set_acronyms('zzb', '{\"ZZM\": \"zzmerger\"}')")
                 admin.execute("SELECT sift.cache_query_embedding('zzb', 'takeover of zzmerger', '{1,0,0}', 'm3')")
                 admin.execute("SELECT sift.log_query('zzb', 'takeover of zzmerger'), sift.log_query('a', 'zzmemo')")
+                admin.execute("SELECT sift.judge(x.tenant, 'zzmemo', x.key, 2, judged_by => 'zzowner', note => 'zzmemo', principals => '{sift:writer}')"
+                              " FROM (VALUES ('a', 'hr/zzsalary'), ('a', 'note/zzaside'), ('zzb', 'b/zzmerger')) AS x (tenant, key)")
                 for who, granted in {
                     "reader": "sift_reader", "stranger": "sift_reader", "app": "sift_app", "both": "sift_app", "nobody": None,
                 }.items():
@@ -336,6 +338,16 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.check_access('a', '{x}', '{{group:none,user:7}}')", "key", by=("app",)),
         Attack("SELECT * FROM sift.check_access('a', '{x}', '{{sift:writer}}')", "key", by=("app",)),
     ],
+    "judge": [
+        Attack("SELECT sift.judge('a', 'pump', '{x}', 1, principals => {p})", "key", by=("app",)),
+        Attack("SELECT sift.judge('a', 'pump', 'note/1', 1, {x}, {p})", "chunk", by=("app",)),
+    ],
+    "list_judgments": [
+        Attack("SELECT * FROM sift.list_judgments('a', {p}, of_key => '{x}')", "key", by=("app",)),
+        Attack("SELECT * FROM sift.list_judgments('a', {p}, '{x}')", "word", by=("app",)),
+        Attack("SELECT * FROM sift.list_judgments('a', {p}, of_judge => '{x}')", "entity", by=("app",)),
+    ],
+    "remove_judgment": [Attack("SELECT sift.remove_judgment('a', {x}, {p})", "judgment", by=("app",))],
     "my_documents": [
         Attack("SELECT * FROM sift.my_documents WHERE key = '{x}'", "key", by=("reader", "stranger")),
         Attack("SELECT tenant FROM sift.my_documents WHERE tenant = '{x}'", "tenant", by=("reader", "stranger")),
@@ -353,6 +365,7 @@ ATTACKS: dict[str, list[Attack]] = {
     "_caller": [Attack("SELECT proof IS NULL, role_id = '{x}'::regrole FROM sift._caller", "role", by=("reader", "stranger"))],
 }
 PAIRS["role"] = [("sift_owner", "sift_owner")]
+PAIRS["judgment"] = [(f"{number:06}", "999999") for number in (1, 2, 3)]
 
 # What may be called and says nothing of any document: with the reason.
 TELLS_NOTHING = {

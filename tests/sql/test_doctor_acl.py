@@ -112,8 +112,8 @@ def test_every_function_that_takes_principals_is_examined(conn: psycopg.Connecti
             " AND has_function_privilege('sift_app', p.oid, 'EXECUTE') AND NOT starts_with(p.proname, '_')"
         ).fetchall()
     }  # fmt: skip
-    # It takes down for whom somebody searched, and reads nothing.
-    assert taking - {"log_query"} == doctor_acl.COVERED
+    # They write: for whom somebody searched, and what was judged (judge and remove_judgment: tests/sql/test_judgments.py).
+    assert taking - {"log_query", "judge", "remove_judgment"} == doctor_acl.COVERED
 
 
 def test_who_may_not(store: str, make_login: Callable[..., str]) -> None:
