@@ -961,6 +961,23 @@ class Progress(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class BibliographyReport(Record):
+    """What came of a sidecar bibliography (docs/formats.md). Of its ``entries`` some are those of the ``matched``
+    files, and ``entries_without_file`` of none; ``files_without_entry`` kept their own keys. ``files`` and
+    ``citekeys`` are the first 100 of these two. ``ambiguous`` are sentences on what fits several and was not
+    guessed, ``problems`` on entries that are broken or there twice; the first 100 of each."""
+
+    entries: int = 0
+    matched: int = 0
+    files_without_entry: int = 0
+    entries_without_file: int = 0
+    files: Sequence[str] = ()
+    citekeys: Sequence[str] = ()
+    ambiguous: Sequence[str] = ()
+    problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport(Record):
     """What an ingest did.
 
@@ -975,7 +992,8 @@ class IngestReport(Record):
     bytes, ``characters_cleaned`` characters and numbers PostgreSQL cannot hold, which were replaced. Of the
     vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known. ``withheld``
     documents were stored without vectors, since the tenant keeps their texts from a remote embedder;
-    ``withheld_keys`` are the first 100.
+    ``withheld_keys`` are the first 100. ``models_left`` are models that the tenant keeps current and of which
+    this run made no vectors; a backfill makes them.
     """
 
     tenant: str
@@ -999,6 +1017,7 @@ class IngestReport(Record):
     vectors_reused: int = 0
     withheld: int = 0
     withheld_keys: Sequence[str] = ()
+    models_left: Sequence[str] = ()
     bytes: int = 0
     seconds: float = 0.0
     failures: Sequence[Failure] = ()
