@@ -135,12 +135,10 @@ def load_chunker(spec: str) -> TextChunker:
         raise InvalidArgument(f"the chunker {name}: {error}") from None
 
 
-def chosen_chunker(chunker: str | TextChunker | None, chunk_size: int | None, tenants: str | None) -> TextChunker:
-    """What a run cuts with: what it names, or ``structure`` with the target that it names, or what the tenant
-    has.
+def chosen_chunker(chunker: str | TextChunker | None, chunk_size: int | None = None) -> TextChunker:
+    """The chunker that is named or given, or ``structure`` with the target ``chunk_size``, or the default.
 
-    Raises :class:`~pgsift.errors.InvalidArgument` for both of the run's, and for what :func:`load_chunker`
-    refuses.
+    Raises :class:`~pgsift.errors.InvalidArgument` for both, and for what :func:`load_chunker` refuses.
     """
     if chunk_size is not None:
         if chunker is not None:
@@ -154,4 +152,4 @@ def chosen_chunker(chunker: str | TextChunker | None, chunk_size: int | None, te
             raise InvalidArgument(str(error)) from None
     if chunker is not None and not isinstance(chunker, str):
         return chunker
-    return load_chunker(chunker or tenants or DEFAULT_CHUNKER)
+    return load_chunker(DEFAULT_CHUNKER if chunker is None else chunker)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar, NamedTuple
 
-from pgsift.ingest.chunker import _UNIT, Block, Span, _bibliography, _complete, _trim
+from pgsift.ingest.chunker import _UNIT, _UNSPACED, Block, Span, _bibliography, _complete, _trim
 
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 #: No chunk, and no context, is larger than this many units.
 LARGEST = 100_000
 
@@ -108,6 +110,11 @@ def units(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return found
 
 
+def is_unspaced(character: str) -> bool:
+    """Whether a character is of a script written without spaces."""
+    return bool(_UNSPACED_CHARACTER.match(character))
+
+
 def _may_part(before: str, after: str) -> bool:
     if after.isascii():
         return True
@@ -119,14 +126,17 @@ def _may_part(before: str, after: str) -> bool:
 
 
 def sections(text: str, spans: Sequence[Span]) -> list[list[int]]:
-    """Numbers of the spans that follow each other within one section, with nothing but white space between."""
+    """Numbers of the spans that follow each other within one section, with nothing but white space between; those
+    of a bibliography are left out."""
     groups: list[list[int]] = []
     for number, span in enumerate(spans):
+        if span.kind == "reference":
+            continue
         before = spans[number - 1] if number else None
         if (
             before is not None
             and before.section == span.section
-            and (before.kind == "reference") == (span.kind == "reference")
+            and before.kind != "reference"
             and not text[before.end : span.start].strip()
         ):
             groups[-1].append(number)

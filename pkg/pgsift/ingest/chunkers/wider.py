@@ -30,7 +30,7 @@ from pgsift.ingest.chunkers._common import Sized, sections
 class SentenceWindowChunker(Sized):
     """A chunk is a sentence, with the headings right above it; its context is that and up to ``around``
     chunks on either side within the section. A table, a list item and a block of code are one chunk, and what
-    is over ``longest`` units is split as ``structure`` splits it. Chunks do not overlap."""
+    is over ``longest`` units is split, and the bibliography cut, as by ``structure``. Chunks do not overlap."""
 
     around: int = 2
     longest: int = 150
@@ -92,6 +92,9 @@ class _Sentences(_Builder):
     """A chunk for each sentence; headings wait for the first sentence under them."""
 
     def add(self, kind: BlockKind, start: int, end: int) -> None:
+        if self.in_references:
+            super().add(kind, start, end)
+            return
         if kind != "paragraph":
             super().add(kind, start, end)
             self.flush()

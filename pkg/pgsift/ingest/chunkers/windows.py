@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pgsift.ingest.chunker import Block, Span
-from pgsift.ingest.chunkers._common import Headings, Sized, regions, units
+from pgsift.ingest.chunkers._common import Headings, Sized, is_unspaced, regions, units
 
 
 @dataclass(frozen=True, slots=True)
 class WindowChunker(Sized):
     """Windows of ``words`` units that overlap by ``overlap``, whatever they cut through: sentences, tables,
     headings. The last of a text may be shorter. A window belongs to the section in which what is new in it
-    begins. A window neither reaches into the bibliography nor out of it."""
+    begins. A window neither reaches into the bibliography nor out of it.
+
+    Where the first character of a run without spaces would be the last of a window, the next is taken in too: pairs
+    of such characters are the terms, and one alone would be a term that the text does not have."""
 
     words: int = 200
     overlap: int = 40
@@ -37,7 +40,7 @@ class WindowChunker(Sized):
             found = units(text, region.start, region.end)
             low = 0
             while True:
-                high = min(low + self.words, len(found))
+                high = _whole(text, found, min(low + self.words, len(found)))
                 new = found[low + self.overlap if low else 0][0]
                 spans.append(
                     Span(
@@ -51,3 +54,12 @@ class WindowChunker(Sized):
                     break
                 low = high - self.overlap
         return spans
+
+
+def _whole(text: str, found: Sequence[tuple[int, int]], high: int) -> int:
+    if 0 < high < len(found):
+        start, end = found[high - 1]
+        begins = high == 1 or found[high - 2][1] < start or not is_unspaced(text[start - 1])
+        if begins and found[high][0] == end and is_unspaced(text[start]) and is_unspaced(text[end]):
+            return high + 1
+    return high
