@@ -130,6 +130,12 @@ BEGIN
                             v_field.column_name, v_compare, first) END;
         ELSIF v_compare IS NOT NULL THEN
             predicate := format('%s COLLATE pg_catalog."C" %s ($1 ->> %s)', v_field.column_name, v_compare, first);
+        ELSIF field = 'language' THEN
+            -- A tag names what begins with it: de is de-AT too.
+            predicate := CASE WHEN cardinality(v_strings) = 1
+                THEN format('(%1$s = ($1 ->> %2$s) OR starts_with(%1$s, ($1 ->> %2$s) || ''-''))', v_field.column_name, first)
+                ELSE format('(%1$s = ANY (%2$s) OR EXISTS (SELECT FROM unnest(%2$s) AS e (value) WHERE starts_with(%1$s, e.value || ''-'')))',
+                            v_field.column_name, v_strings_sql) END;
         ELSIF cardinality(v_strings) = 1 THEN
             predicate := format('%s = ($1 ->> %s)', v_field.column_name, first);
         ELSE

@@ -66,6 +66,9 @@ def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), values)
 
 
+LANGUAGES = st.one_of(TEXT, st.sampled_from(["a-", "a-b", "a-b-1", "ab-a", "-a", "A-b", "%-a"]))
+
+
 DOCUMENTS = st.fixed_dictionaries(
     {
         "document": st.fixed_dictionaries(
@@ -76,7 +79,7 @@ DOCUMENTS = st.fixed_dictionaries(
                 "source_version": optional(TEXT),
                 "parser": optional(TEXT),
                 "chunker": optional(TEXT),
-                "language": optional(TEXT),
+                "language": optional(LANGUAGES),
                 "license": optional(TEXT),
                 "classification": optional(TEXT),
                 "observed_at": MOMENTS,
@@ -205,6 +208,8 @@ def values_of(item: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             if name in filters.FIELDS:
                 for one in value if isinstance(value, list) else [value]:
                     yield name, as_json(one)
+                    if name == "language" and one:
+                        yield name, one.rpartition("-")[0]
     # Metadata weighs as much as all columns together.
     metadata = list(walk(item["document"]["metadata"], []))
     yield from metadata * (1 + 20 // (1 + len(metadata)))
@@ -221,6 +226,10 @@ def chunk_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"document": {"metadata": metadata}, "chunk": {"section": []}}]
 
 
+def language(tag: str | None) -> dict[str, Any]:
+    return {"document": {"language": tag, "metadata": {}}, "chunk": {"section": []}}
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 @example(case=({"metadata.a": {"$gt": 9007199254740992}}, chunk_of({"a": 9007199254740993})))
@@ -229,6 +238,7 @@ def chunk_of(metadata: dict[str, Any]) -> list[dict[str, Any]]:
 @example(case=({"metadata.a": {"$in": [1, "1", True, 2, 3, 4, 5, 6, 7]}}, chunk_of({"a": [[1], None, {}]})))
 @example(case=({"entity": {"$nin": ["a"]}}, [{"document": {"metadata": {}}, "chunk": {"section": [], "entity": ["b", "a"]}}]))
 @example(case=({"$not": {"title": {"$gt": "a"}}}, chunk_of({})))
+@example(case=({"language": {"$in": ["de", "zh-Hans"]}}, [language(one) for one in ("de-AT", "den", "zh-Hans-CN", "zh", None)]))
 def test_sql_equals_python(
     conn: psycopg.Connection, case: tuple[dict[str, Any], list[dict[str, Any]]]
 ) -> None:

@@ -13,7 +13,8 @@ object are joined by AND, and a bare value means ``$eq``.
 Every condition is true or false, never unknown. A condition looks at the field's values: none when the field
 is missing or null, one for a plain value, each element for a list (``section``, ``entity``, a metadata array).
 ``$eq $in $gt $gte $lt $lte`` are true when some value satisfies them, ``$ne`` and ``$nin`` are the exact
-complements of ``$eq`` and ``$in``, and ``$not`` is the exact complement of what it holds. Values of another
+complements of ``$eq`` and ``$in``, and ``$not`` is the exact complement of what it holds. A ``language`` equals a
+tag that it begins with, up to a hyphen: ``de-AT`` is ``de`` too. Values of another
 type than the literal satisfy nothing: ``2020`` is not ``"2020"``. Numbers compare exactly, strings by code
 point, timestamps as instants.
 """
@@ -170,6 +171,8 @@ def evaluate(node: Node, document_fields: Mapping[str, Any], chunk_fields: Mappi
     wanted = node.value if node.operator in ("$in", "$nin") else (node.value,)
     tagged = {(_tag(value), value) for value in wanted}
     found = any((_tag(value), value) in tagged for value in values)
+    if node.field == "language" and not found:
+        found = any(value.startswith(f"{tag}-") for value in values for tag in wanted)
     return found if node.operator in ("$eq", "$in") else not found
 
 
