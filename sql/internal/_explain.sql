@@ -82,6 +82,7 @@ DECLARE
     v_terms     text[];
     v_vector    real[];
     v_details   text[] := ARRAY[NULL, NULL]::text[];
+    v_prefix    text[];
     v_score     double precision;
 BEGIN
     IF (v_chunk_id IS NULL) = (v_key IS NULL) THEN
@@ -153,6 +154,15 @@ BEGIN
                    ELSE format('c.document_id = %s AND c.ordinal = %s', v_document, v_chunk.ordinal) END;
     chunk_id := v_chunk_id;
 
+    IF NOT v_whole THEN
+        -- What is not in the text that the caller is shown.
+        SELECT (string_to_array(p.tokens, ' '))[p.title_tokens + 1:p.title_tokens + p.prefix_tokens] INTO v_prefix
+        FROM (SELECT x.tokens, x.title_tokens, x.prefix_tokens FROM sift.chunks AS x WHERE x.tenant_id = v_tenant_id AND x.chunk_id = v_chunk_id
+              UNION ALL
+              SELECT x.tokens, x.title_tokens, x.prefix_tokens FROM sift.chunk_history AS x
+              WHERE v_as_of IS NOT NULL AND x.tenant_id = v_tenant_id AND x.chunk_id = v_chunk_id) AS p
+        WHERE p.prefix_tokens > 0;
+    END IF;
     part := 'term';
     FOR v_row IN
         SELECT t.*, q.reason, q.origin, sum(t.contribution) OVER (ORDER BY t.contribution <= 0::double precision, t.df, t.term COLLATE "C"
@@ -173,6 +183,7 @@ BEGIN
         value := v_row.contribution;
         detail := nullif(concat_ws('; ',
             CASE WHEN v_row.tf > 0::double precision THEN NULL WHEN v_whole THEN 'not in the document' ELSE 'not in the chunk' END,
+            nullif(cardinality(array_positions(v_prefix, v_row.term)), 0)::text || ' in the prefix',
             v_row.reason || coalesce(': ' || v_row.origin, '')), '');
         v_total := v_row.total;
         v_average := v_row.average_length;

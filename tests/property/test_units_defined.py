@@ -45,7 +45,9 @@ def parts(document: dict[str, Any], least: int) -> list[Part]:
         repeated = len(words) if chunk.get("overlap") else min(chunk.get("overlap_tokens", 0), len(words))
         kind = chunk["kind"]
         ranked = kind not in UNRANKED and (kind in ("table", "figure", "claim") or least == 1 or len(words) >= least)
-        found.append(Part(kind, [], words[:repeated], words[repeated:], ranked))
+        # A prefix is found with the chunk, and in the document it stands elsewhere.
+        prefix = chunk.get("prefix", "").split()
+        found.append(Part(kind, [], prefix + words[:repeated], words[repeated:], ranked))
     holder = next((p for p in found if p.ranked), next((p for p in found if p.kind != "reference"), None))
     if holder is not None:
         holder.title = document["title"].split()
@@ -91,6 +93,8 @@ def some_document(rng: random.Random, key: str) -> dict[str, Any]:
         }
         if chunks and rng.random() < 0.4:
             chunk |= rng.choice([{"overlap": True}, {"overlap_tokens": rng.randrange(6)}])
+        if rng.random() < 0.2:
+            chunk["prefix"] = " ".join(rng.choices(WORDS, k=rng.randrange(4)))
         if chunk["body"] == "-":
             chunk["body"] = ""
         chunks.append(chunk)
