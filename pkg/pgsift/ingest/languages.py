@@ -102,6 +102,12 @@ def normalized(value: object) -> str | None:
     return "-".join(parts)
 
 
+def iso_639_2(code: str) -> str | None:
+    """The code of three letters (ISO 639-2/T) of one of two letters; ``None`` where it is not known."""
+    # Of two codes the terminological one comes second.
+    return {short: long for long, short in _CODES.items() if len(long) == 3}.get(code)
+
+
 @cache
 def _classifier() -> Callable[[str], tuple[str, float]] | None:
     """What tells the language of a text and its probability; ``None`` without the extra."""

@@ -11,10 +11,11 @@ Adapters raise :class:`~pgsift.errors.InvalidDocument` with what is wrong with t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pgsift.errors import MissingExtra
 
@@ -51,17 +52,23 @@ FORMATS: Mapping[str, Spec] = {
     "zip": Spec("archive", 1, None, (), "ZIP archive", "application/zip", several=True),
 }
 
+#: Formats that docling reads where it is asked for (:attr:`Limits.parser`).
+DOCLING = frozenset({"pdf", "docx", "pptx", "xlsx"})
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
+
 #: Formats that are bytes, and known by them.
 BINARY = frozenset({"pdf", "docx", "pptx", "xlsx", "odt", "epub", "zip"})
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may cost. ``seconds`` and ``memory_mb`` hold for its parser; ``workers`` is how many
-    parsers run at a time (``None``: one for each core, up to four). The others are for files that are archives
-    inside, which
+    """What one file may cost, and how it is read. ``seconds`` and ``memory_mb`` hold for its parser; ``workers`` is
+    how many parsers run at a time (``None``: one for each core, up to four). Those named ``archive`` are for files
+    that are archives inside, which
     most office formats are: bytes and number of the files in them, how many times its packed size a file may have,
-    and how deep archives and mails may lie in each other."""
+    and how deep archives and mails may lie in each other. ``ocr`` is whether pages of a PDF are recognized: those
+    without text (``auto``), all (``force``) or none, in ``ocr_languages``, as Tesseract calls them or as BCP 47 tags.
+    ``parser`` is ``docling`` where it is to read what it can (:data:`DOCLING`), else empty."""
 
     seconds: float = 120
     memory_mb: int = 2048
@@ -70,8 +77,19 @@ class Limits:
     archive_files: int = 10_000
     archive_ratio: int = 200
     archive_depth: int = 3
+    ocr: Literal["off", "auto", "force"] = "off"
+    ocr_languages: tuple[str, ...] = ("eng",)
+    parser: Literal["", "docling"] = ""
 
     def __post_init__(self) -> None:
+        # As it comes from JSON: from a worker's pipe, and from the record of a run.
+        object.__setattr__(self, "ocr_languages", tuple(self.ocr_languages))
+        if self.ocr not in ("off", "auto", "force"):
+            raise ValueError(f"ocr must be off, auto or force, not {self.ocr!r}")
+        if not self.ocr_languages or not all(map(_LANGUAGE.fullmatch, self.ocr_languages)):
+            raise ValueError(f"ocr_languages must name languages, such as eng or de, not {self.ocr_languages!r}")
+        if self.parser not in ("", "docling"):
+            raise ValueError(f"parser must be docling or empty, not {self.parser!r}")
         for name, least in (
             ("seconds", 0.001),
             ("memory_mb", 128),

@@ -45,7 +45,6 @@ class _Page:
 
 def read(content: bytes, limits: Limits) -> Parsed:
     """A PDF. Raises :class:`~pgsift.errors.InvalidDocument` for one that is encrypted, broken, or has no text."""
-    del limits
     with needs("pdf"):
         import pypdfium2
         import pypdfium2.raw as raw
@@ -73,11 +72,12 @@ def read(content: bytes, limits: Limits) -> Parsed:
         page.close()
     if unread == count:
         raise InvalidDocument("the PDF is broken: none of its pages can be read")
+    recognized = _recognized(document, pages, limits)
     if not any(page.regions for page in pages):
         which = f"none of its {count:,} pages has" if count > 1 else "its page has no"
         raise InvalidDocument(
             f"the PDF has no text layer: {which} text",
-            hint="If it was scanned, recognize its text first, for example with ocrmypdf.",
+            hint=_no_text(limits),
         )
     _without_furniture(pages)
     names_of_info = ("Title", "Author", "Subject", "Keywords", "CreationDate", "Producer")
@@ -99,8 +99,36 @@ def read(content: bytes, limits: Limits) -> Parsed:
             "producer": info["Producer"],
             "page_count": count,
             "pages_without_text": without_text[:1000],
+            "pages_ocr": list(recognized)[:1000],
+            "ocr_confidence": round(sum(recognized.values()) / len(recognized)) if recognized else None,
         },
         language=_language(raw, document),
+    )
+
+
+def _recognized(document: Any, pages: list[_Page], limits: Limits) -> dict[int, float]:
+    """Recognize the text of pages that have none, or of all, in their place; their numbers, and how sure it is."""
+    numbers = [
+        number for number, page in enumerate(pages, 1) if limits.ocr == "force" or not page.regions
+    ]
+    if limits.ocr == "off" or not numbers:
+        return {}
+    from pgsift.ingest.formats.ocr import recognize
+
+    found: dict[int, float] = {}
+    for page in recognize(document, numbers, limits):
+        pages[page.number - 1] = _Page(page.regions, page.height)
+        if page.regions:
+            found[page.number] = page.confidence
+    return found
+
+
+def _no_text(limits: Limits) -> str:
+    if limits.ocr != "off":
+        return "Nothing was recognized on its pages either. Perhaps it is in another language: --ocr-language."
+    return (
+        "If it was scanned, let its text be recognized: pip install 'pgsift[ocr]' with Tesseract's data "
+        "(on Debian: apt install tesseract-ocr), then ingest it with --ocr auto."
     )
 
 
