@@ -60,7 +60,8 @@ def tesseract_names(languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def data_folder(names: Sequence[str]) -> str:
-    """The folder with Tesseract's data of some languages; :class:`~pgsift.errors.MissingExtra` where there is none."""
+    """The folder with Tesseract's data of some languages. Raises :class:`~pgsift.errors.MissingExtra` where there
+    is none."""
     told = os.environ.get("TESSDATA_PREFIX")
     folders = [told, os.path.join(told, "tessdata")] if told else []
     folders += [found for pattern in _FOLDERS for found in sorted(glob(pattern), reverse=True)]
@@ -80,18 +81,32 @@ def data_folder(names: Sequence[str]) -> str:
     return best[1]
 
 
-def recognize(document: Any, numbers: Sequence[int], limits: Limits) -> Iterator[Recognized]:
-    """Pages of a document of pypdfium2, by their numbers from 1.
+def check(limits: Limits) -> None:
+    """Refuse to recognize what cannot be: :class:`~pgsift.errors.MissingExtra` without tesserocr or the data of a
+    language."""
+    if limits.ocr != "off":
+        _tesserocr()
+        data_folder(tesseract_names(limits.ocr_languages))
 
-    Raises :class:`~pgsift.errors.MissingExtra` without tesserocr or the data of a language.
-    """
+
+def _tesserocr() -> Any:
     try:
         import tesserocr
     except ImportError:
         raise MissingExtra(
             "recognizing text needs the extra 'ocr' (tesserocr is missing)",
-            hint="Install it: pip install 'pgsift[ocr]', and Tesseract's data, on Debian: apt install tesseract-ocr",
+            hint="Install it: pip install 'pgsift[ocr]', and Tesseract's data (on Debian: apt install "
+            "tesseract-ocr)",
         ) from None
+    return tesserocr
+
+
+def recognize(document: Any, numbers: Sequence[int], limits: Limits) -> Iterator[Recognized]:
+    """Pages of a document of pypdfium2, by their numbers from 1.
+
+    Raises :class:`~pgsift.errors.MissingExtra` without tesserocr or the data of a language.
+    """
+    tesserocr = _tesserocr()
     names = tesseract_names(limits.ocr_languages)
     folder = data_folder(names)
     upright = Path(folder, "osd.traineddata").is_file()
