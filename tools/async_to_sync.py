@@ -38,6 +38,7 @@ NAMES = {
     "AsyncConnectionPool": "ConnectionPool",
     "AsyncIngest": "Ingest",
     "AsyncIterator": "Iterator",
+    "AsyncLock": "Lock",
     "AsyncRebuild": "Rebuild",
     "AsyncReplay": "Replay",
     "AsyncStore": "Store",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
@@ -23,6 +24,11 @@ async def run_in_thread(function: Callable[..., T], *arguments: Any) -> T:
 def run_here(function: Callable[..., T], *arguments: Any) -> T:
     """The synchronous counterpart of :func:`run_in_thread`."""
     return function(*arguments)
+
+
+#: Held by whoever uses the one connection that a store may have.
+AsyncLock = asyncio.Lock
+Lock = threading.Lock
 
 
 class AsyncTasks:

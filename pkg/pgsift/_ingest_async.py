@@ -1,8 +1,9 @@
 """An ingest as the store runs it: what :mod:`pgsift.ingest` prepares goes to the database here.
 
-``_ingest.py`` is generated from this module. The order of work for one group of documents: read and hash; ask
-which are known; prepare the changed ones, while the database stores the group before; ask which vectors are
-known and compute the others; store.
+``_ingest.py`` is generated from this module. Three pieces of work overlap, each at most one portion ahead of the
+next, so that what is held does not grow with the number of sources: documents are read, hashed, parsed and
+tokenized (:class:`pgsift.ingest.pipeline.Preparing`); the caller's thread asks which are known, and embeds; the
+database stores.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from pgsift import _calls
-from pgsift._concurrency import AsyncTasks, run_in_thread
+from pgsift._concurrency import AsyncLock, AsyncTasks, run_in_thread
 from pgsift.domain.analyzer import get_analyzer
 from pgsift.embed import Embedder, embedding_text
 from pgsift.errors import (
@@ -33,7 +34,7 @@ from pgsift.ingest import pipeline, sources
 from pgsift.ingest.checking import checked_acl
 from pgsift.ingest.chunker import Chunker
 from pgsift.ingest.formats import Limits
-from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Tally
+from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Preparing, Tally
 from pgsift.ingest.retrying import Task
 from pgsift.ingest.sources import Broken, Found, Item, Options, Source
 from pgsift.ingest.syncing import SyncTarget
@@ -97,6 +98,15 @@ class AsyncIngest:
         self.stopping = False
         #: The connection a batch is being stored on.
         self.storing: Any = None
+        #: Two pieces of work at a time use the database, and a store may have one connection only.
+        self.turn = AsyncLock()
+        #: Whether sources may be read by another thread: those that the caller's code makes may not.
+        self.reads_apart = True
+        self.found: pipeline.Step | None = None
+        # Vectors made for the portion that is being stored, which the database does not know yet, and for the
+        # one after it.
+        self.recent: dict[bytes, list[float]] = {}
+        self.fresh: dict[bytes, list[float]] = {}
 
     # Entry points
 
@@ -127,6 +137,7 @@ class AsyncIngest:
             self.total_bytes = await run_in_thread(sources.total_bytes, given)
         await self.start(sources.describe(given), self.parameters(options))
         read = sources.given_roots(given)
+        self.reads_apart = sources.are_paths(given)
         return await self.ingest(sources.read(given, options), roots=read, prefix=prefix)
 
     async def retry(self, task: Task, progress: Callable[[Progress], None] | None) -> IngestReport:
@@ -151,17 +162,22 @@ class AsyncIngest:
     ) -> IngestReport:
         """Store what a stream holds. ``roots`` are what it reads as a whole, so that dead letters of these
         that did not fail again are over."""
-        tasks = AsyncTasks(inline=not self.store.owns_transactions)
+        preparing = Preparing(self.preparer, stream, self.tally, embed=self.embedder is not None)
+        reading = AsyncTasks(inline=not self.reads_apart)
+        storing = AsyncTasks(inline=not self.store.owns_transactions)
         try:
             try:
-                await self._stream(stream, tasks)
+                await self._work(preparing, reading, storing)
             except BaseException as error:
                 self.stopping = True
+                preparing.close()
                 if not isinstance(error, Exception):  # Ctrl-C, or the task is cancelled
-                    await tasks.abandon(self._cancel)
+                    await storing.abandon(self._cancel)
                 raise
             finally:
-                await tasks.close()
+                preparing.close()
+                await reading.close()
+                await storing.close()
             if self.missing_vectors:
                 await self.embed_missing(self.progress, begun=True)
             await self._after()
@@ -373,32 +389,36 @@ class AsyncIngest:
             "limits": None if self.limits == Limits() else asdict(self.limits),
         }
 
-    async def _stream(self, stream: Any, tasks: AsyncTasks) -> None:
-        groups = pipeline.groups(stream, self.tally, factor=1 if self.embedder is not None else 4)
-        hashed = await self._next(groups)
-        changed = await self._changed(hashed) if hashed else []
-        while hashed is not None:
-            # What is prepared here overlaps with what is being stored in the background.
-            prepared = await run_in_thread(
-                _prepare, self.preparer, changed, self.tally, self.embedder is not None
-            )
-            following = await self._next(groups)
-            await tasks.wait()
-            await self._embed(prepared)
-            changed = await self._changed(following) if following else []
+    async def _work(self, preparing: Preparing, reading: AsyncTasks, storing: AsyncTasks) -> None:
+        await reading.start(self._read, preparing)
+        while True:
+            await reading.wait()
+            found = self.found
             await self._bury()
-            await tasks.start(self._store, prepared)
-            hashed = following
-        await tasks.wait()
+            if found is None:
+                break
+            if found.group:
+                preparing.add(await self._changed(found.group))
+            # The next is read and prepared while this is embedded, and while what was before is stored.
+            await reading.start(self._read, preparing)
+            if found.prepared:
+                self.recent, self.fresh = self.fresh, {}
+                await self._embed(found.prepared)
+                await storing.start(self._store, found.prepared)
+        await storing.wait()
         await self._bury()
+        self.recent = self.fresh = {}
 
-    async def _next(self, groups: Any) -> list[Hashed] | None:
-        """The next group, read and hashed; ``None`` at the end."""
-        return await run_in_thread(_read_group, groups, self.preparer, self.tally)
+    async def _read(self, preparing: Preparing) -> None:
+        self.found = await run_in_thread(preparing.step)
 
     async def _changed(self, hashed: list[Hashed]) -> list[Hashed]:
         """Those of a group whose text is not stored as it is; of the others the access is changed where
         another was given."""
+        async with self.turn:
+            return await self._asked(hashed)
+
+    async def _asked(self, hashed: list[Hashed]) -> list[Hashed]:
         if self.sync is not None:
             hashed = await self._own(hashed)
         changed, relisted, states = await self._compared(hashed)
@@ -571,11 +591,12 @@ class AsyncIngest:
         vectors: dict[str, list[float]] = {}
         if not wanted:
             return vectors
-        known = dict(
-            await self.store._all(
-                _calls.known_embeddings(self.tenant, self.model, list(set(wanted.values())))
+        async with self.turn:
+            known = self.recent | dict(
+                await self.store._all(
+                    _calls.known_embeddings(self.tenant, self.model, list(set(wanted.values())))
+                )
             )
-        )
         missing = []
         for text, digest in wanted.items():
             if digest in known:
@@ -587,7 +608,7 @@ class AsyncIngest:
             part = missing[start : start + EMBED_TEXTS]
             rows = await run_in_thread(self.embedder.embed_documents, part)
             for text, row in zip(part, rows, strict=True):
-                vectors[text] = as_floats(row, dimensions=self.embedder.dimensions)
+                vectors[text] = self.fresh[wanted[text]] = as_floats(row, dimensions=self.embedder.dimensions)
             self.tally.vectors_computed += len(part)
             self._report("embed")
         return vectors
@@ -606,7 +627,7 @@ class AsyncIngest:
         attempt = 1
         while True:
             try:
-                async with self.store._transaction() as connection:
+                async with self.turn, self.store._transaction() as connection:
                     self.storing = connection
                     try:
                         results = await self._call(connection, batch)
@@ -660,10 +681,10 @@ class AsyncIngest:
 
     async def _bury(self) -> None:
         """Write the failures noted so far to the dead letters."""
-        pending, self.tally.pending = self.tally.pending, []
+        pending = self.tally.take_pending()
         if not pending:
             return
-        async with self.store._transaction() as connection:
+        async with self.turn, self.store._transaction() as connection:
             for failure in pending:
                 await _execute(
                     connection,
@@ -690,9 +711,10 @@ class AsyncIngest:
             return
         self.maintain_after = min(4 * self.maintain_after, MAINTAIN_CHUNKS)
         self.tally.stored_chunks = 0
-        await self.store.pack_postings(self.tenant)
-        if stored >= FOLD_CHUNKS or (self.run_id or 0) % 20 == 0:
-            await self.store.fold_statistics(self.tenant)
+        async with self.turn:
+            await self.store.pack_postings(self.tenant)
+            if stored >= FOLD_CHUNKS or (self.run_id or 0) % 20 == 0:
+                await self.store.fold_statistics(self.tenant)
         self._report("fold")
 
     def _report(self, phase: str) -> None:
@@ -752,15 +774,6 @@ async def _execute(connection: Any, call: _calls.Call[Any]) -> list[Any]:
     from pgsift.store_async import _fetch
 
     return await _fetch(connection, call)
-
-
-def _read_group(groups: Any, preparer: Preparer, tally: Tally) -> list[Hashed] | None:
-    group = next(groups, None)
-    return None if group is None else pipeline.hash_group(preparer, group, tally)
-
-
-def _prepare(preparer: Preparer, changed: list[Hashed], tally: Tally, embed: bool) -> list[Prepared]:
-    return pipeline.prepare_group(preparer, changed, tally, embed=embed)
 
 
 def _prepare_one(preparer: Preparer, hashed: Hashed, embed: bool) -> Prepared:

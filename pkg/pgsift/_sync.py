@@ -204,9 +204,10 @@ class Sync(Ingest):
 
     def _plan(self, stream: Any, by_mark: bool) -> SyncReport:
         """What would be done. The caller undoes what was noted on the way."""
-        groups = pipeline.groups(stream, self.tally)
-        while (hashed := self._next(groups)) is not None:
-            changed, relisted, states = self._compared(self._own(hashed))
+        preparing = pipeline.Preparing(self.preparer, stream, self.tally, embed=False)
+        # Nothing is given back to it to be prepared, so that groups are all that comes.
+        while (found := run_here(preparing.step)) is not None:
+            changed, relisted, states = self._compared(self._own(found.group))
             for one in changed:
                 key = one.item.document.key
                 old = None if key in states else self.target.take_moved(key, one.content_hash)

@@ -203,9 +203,10 @@ class AsyncSync(AsyncIngest):
 
     async def _plan(self, stream: Any, by_mark: bool) -> SyncReport:
         """What would be done. The caller undoes what was noted on the way."""
-        groups = pipeline.groups(stream, self.tally)
-        while (hashed := await self._next(groups)) is not None:
-            changed, relisted, states = await self._compared(await self._own(hashed))
+        preparing = pipeline.Preparing(self.preparer, stream, self.tally, embed=False)
+        # Nothing is given back to it to be prepared, so that groups are all that comes.
+        while (found := await run_in_thread(preparing.step)) is not None:
+            changed, relisted, states = await self._compared(await self._own(found.group))
             for one in changed:
                 key = one.item.document.key
                 old = None if key in states else self.target.take_moved(key, one.content_hash)

@@ -499,7 +499,7 @@ def test_killed_and_run_again(dsn: str, tmp_path: Path) -> None:
     code = (
         "import sys, pgsift\n"
         "from pgsift.ingest import pipeline\n"
-        "pipeline.GROUP_DOCUMENTS = 40\n"
+        "pipeline.GROUP_DOCUMENTS = pipeline.BATCH_CHUNKS = 40\n"
         "with pgsift.Store(sys.argv[1]) as store:\n"
         "    store.sync('t', sys.argv[2], progress=lambda p: print(p.documents, flush=True))\n"
     )

@@ -20,10 +20,10 @@ import json
 import re
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, get_args
 
 from pgsift.domain.analyzer import Analyzer
@@ -32,6 +32,7 @@ from pgsift.ingest import formats
 from pgsift.ingest.checking import FORMATS, checked_key
 from pgsift.ingest.chunker import Chunker, Span
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
+from pgsift.ingest.formats.pool import pool
 from pgsift.ingest.formats.pool import workers as pool_workers
 from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
 from pgsift.ingest.sources import Broken, Found, Item, Skipped, Unread
@@ -46,6 +47,10 @@ GROUP_BYTES = 4 * 1024 * 1024
 #: the fewer rows their packed postings take.
 BATCH_CHUNKS = 2000
 BATCH_BYTES = 8 * 1024 * 1024
+#: Chunks that are embedded, and then stored, together: what an interruption costs.
+EMBED_CHUNKS = 512
+#: What was prepared is stored after so many seconds, although it is less than that.
+PORTION_SECONDS = 10.0
 #: Failures listed in a report; all of them are in the dead letters.
 REPORTED_FAILURES = 100
 # Members of a front matter that say who may see a file.
@@ -147,8 +152,6 @@ class Preparer:
     ) -> None:
         self.min_chunk_tokens = min_chunk_tokens
         self.limits = limits or formats.Limits()
-        # What was parsed ahead, by the identity of its item.
-        self._parsed: dict[int, Parsed] = {}
         self.keep_source = keep_source
         self.remote = remote
         self.analyzer = analyzer
@@ -189,8 +192,9 @@ class Preparer:
         digest.update(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
-    def prepare(self, hashed: Hashed, *, embed: bool = False) -> Prepared:
-        """Parse, clean, cut and tokenize. With ``embed`` the texts to embed are noted.
+    def prepare(self, hashed: Hashed, *, embed: bool = False, parsed: Parsed | None = None) -> Prepared:
+        """Parse (unless it is ``parsed``), clean, cut and tokenize. With ``embed`` the texts to embed are
+        noted.
 
         Raises a :class:`~pgsift.errors.PgsiftError` when the document cannot be ingested as it is.
         """
@@ -209,7 +213,7 @@ class Preparer:
         chunks: list[dict[str, Any]]
         if document.chunks is None:
             kind = _format(document)
-            parsed = self._parsed.pop(id(item), None) or parse(document.text, kind, self.limits)
+            parsed = parsed or self.parse(document)
             cleaned += parsed.cleaned
             title = title or parsed.title or ""
             named = next((name for name in parsed.metadata if _ACCESS.fullmatch(name)), None)
@@ -294,34 +298,9 @@ class Preparer:
         tokens = str(chunk["tokens"]).split()
         return len(tokens) - int(chunk.get("title_tokens", 0)) >= self.min_chunk_tokens
 
-    def parse_ahead(self, group: Iterable[Hashed]) -> Iterator[tuple[Hashed, PgsiftError | None]]:
-        """The documents in their order, those of formats that are parsed in processes of their own with several of
-        these at work; or what is wrong with one."""
-        waiting = list(group)
-        count = pool_workers(self.limits)
-        apart = [one for one in waiting if _is_apart(one.item.document)]
-        if len(apart) < 2 or count < 2:
-            for one in waiting:
-                yield one, None
-            return
-        with ThreadPoolExecutor(count, thread_name_prefix="pgsift-parse") as executor:
-            futures: dict[int, Future[Parsed]] = {}
-            ahead = iter(apart)
-            for one in waiting:
-                # A few more than are at work: what is parsed waits in memory.
-                for following in islice(ahead, 2 * count - len(futures)):
-                    document = following.item.document
-                    futures[id(following)] = executor.submit(
-                        parse, document.text, _format(document), self.limits
-                    )
-                future = futures.pop(id(one), None)
-                try:
-                    if future is not None:
-                        self._parsed[id(one.item)] = future.result()
-                except PgsiftError as error:
-                    yield one, error
-                else:
-                    yield one, None
+    def parse(self, document: Document) -> Parsed:
+        """What a document holds. Raises a :class:`~pgsift.errors.PgsiftError` where it cannot be read."""
+        return parse(document.text, _format(document), self.limits)
 
     def _cut(self, parsed: Parsed, title: str) -> list[dict[str, Any]]:
         text = parsed.text
@@ -534,20 +513,120 @@ def hash_group(preparer: Preparer, group: Iterable[Item], tally: Tally) -> list[
     return hashed
 
 
-def prepare_group(
-    preparer: Preparer, group: Iterable[Hashed], tally: Tally, *, embed: bool
-) -> list[Prepared]:
-    """The changed documents of a group, prepared; those that cannot be are noted as failures."""
-    result = []
-    for hashed, failure in preparer.parse_ahead(group):
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What comes next: a group of documents with their hashes, of which those that changed are to be given to
+    :meth:`Preparing.add`, or documents that are prepared. Where both are empty, what failed may be dealt with."""
+
+    group: list[Hashed] = field(default_factory=list)
+    prepared: list[Prepared] = field(default_factory=list)
+
+
+class Preparing:
+    """Sources on their way to the embedder and the database: read, hashed and, where the caller says that they
+    changed, prepared. Documents that are parsed in processes of their own are begun ahead, several at a time
+    and across groups; what leaves has the order in which it came. Nothing here uses the database.
+
+    What is held at a time does not depend on how many sources there are: one group being compared, a few
+    documents being parsed, and one portion. :meth:`step` and :meth:`add` take turns; :meth:`close` may come
+    from another thread.
+    """
+
+    def __init__(self, preparer: Preparer, stream: Iterator[Found], tally: Tally, *, embed: bool) -> None:
+        self._preparer, self._tally, self._embed = preparer, tally, embed
+        self._groups = groups(stream, tally, factor=1 if embed else 4)
+        self._limit = min(BATCH_CHUNKS, EMBED_CHUNKS) if embed else BATCH_CHUNKS
+        self._reading = True
+        self._closed = False
+        self._workers = pool_workers(preparer.limits)
+        self._waiting: deque[Hashed] = deque()
+        self._to_parse: deque[Hashed] = deque()
+        self._parsing: dict[int, Future[Parsed]] = {}
+        self._executor: ThreadPoolExecutor | None = None
+        self._threads: set[int] = set()
+        self._portion: list[Prepared] = []
+        self._chunks = self._length = self._bytes = 0
+        self._began = 0.0
+
+    def step(self) -> Step | None:
+        """The next group, or the next portion of prepared documents; ``None`` at the end."""
+        self._threads.add(threading.get_ident())
+        while not self._closed:
+            if self._reading and self._is_hungry():
+                group = next(self._groups, None)
+                if group is not None:
+                    return Step(group=hash_group(self._preparer, group, self._tally))
+                self._reading = False
+            if not self._waiting:
+                return self._take() if self._portion else None
+            one = self._waiting.popleft()
+            self._bytes -= one.item.bytes
+            self._prepare(one)
+            if (
+                self._chunks >= self._limit
+                or self._length >= BATCH_BYTES // 2
+                or (self._portion and time.monotonic() - self._began > PORTION_SECONDS)
+            ):
+                return self._take()
+        return None
+
+    def add(self, changed: Iterable[Hashed]) -> None:
+        """Let documents be prepared."""
+        for one in changed:
+            self._waiting.append(one)
+            self._bytes += one.item.bytes
+            if _is_apart(one.item.document):
+                self._to_parse.append(one)
+        self._begin()
+
+    def close(self) -> None:
+        """End what is under way, whose results are wanted no more."""
+        self._closed = True
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+        pool().abandon(self._threads)
+
+    def _is_hungry(self) -> bool:
+        """Whether the workers may run out of documents before the next group is read."""
+        count = len(self._waiting)
+        return count <= self._workers or (count < 2 * self._workers and self._bytes < GROUP_BYTES)
+
+    def _begin(self) -> None:
+        """Have documents parsed ahead: a few more than are at work, since what is parsed waits in memory."""
+        if self._workers < 2:
+            return
+        while self._to_parse and len(self._parsing) < 2 * self._workers:
+            one = self._to_parse.popleft()
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(
+                    self._workers,
+                    thread_name_prefix="pgsift-parse",
+                    initializer=lambda: self._threads.add(threading.get_ident()),
+                )
+            self._parsing[id(one)] = self._executor.submit(self._preparer.parse, one.item.document)
+
+    def _prepare(self, hashed: Hashed) -> None:
+        future = self._parsing.pop(id(hashed), None)
         try:
-            if failure is not None:
-                raise failure
-            result.append(preparer.prepare(hashed, embed=embed))
+            parsed = None if future is None else future.result()
+            self._begin()
+            document = self._preparer.prepare(hashed, embed=self._embed, parsed=parsed)
         except (PgsiftError, RecursionError) as error:
-            item, document = hashed.item, hashed.item.document
-            tally.fail(document.key, document.source_uri, "parse", reason(error), item.bytes, item.origin)
-    return result
+            if self._closed:
+                return
+            item, given = hashed.item, hashed.item.document
+            self._tally.fail(given.key, given.source_uri, "parse", reason(error), item.bytes, item.origin)
+            return
+        if not self._portion:
+            self._began = time.monotonic()
+        self._portion.append(document)
+        self._chunks += document.chunks
+        self._length += document.record["length"]
+
+    def _take(self) -> Step:
+        portion, self._portion = self._portion, []
+        self._chunks = self._length = 0
+        return Step(prepared=portion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,7 +687,7 @@ def reason(error: BaseException) -> str:
 
 
 class Tally:
-    """What a run has done so far, noted from two threads. ``pending`` are failures not yet in the dead
+    """What a run has done so far, noted from several threads. ``pending`` are failures not yet in the dead
     letters; ``keys`` are all keys met, ``failed_keys`` those of which nothing could be stored."""
 
     def __init__(self) -> None:
@@ -632,6 +711,12 @@ class Tally:
         self.withheld: list[str] = []
         self.bytes = 0
         self.stored_chunks = 0
+
+    def take_pending(self) -> list[Failure]:
+        """The failures noted since the last time."""
+        with self._lock:
+            pending, self.pending = self.pending, []
+        return pending
 
     @property
     def documents(self) -> int:

@@ -183,6 +183,13 @@ def given_roots(sources: Source | Iterable[Source]) -> list[str]:
     return []
 
 
+def are_paths(sources: Any) -> bool:
+    """Whether all sources are files, folders and standard input, and none is made by the caller's code."""
+    if isinstance(sources, str | os.PathLike):
+        return True
+    return isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
+
+
 def folders_and_rest(sources: Any) -> tuple[list[str], list[Any]]:
     """The folders among the sources, and the other sources."""
     check(sources)

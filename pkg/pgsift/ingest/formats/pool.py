@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,8 @@ class Pool:
 
     def __init__(self) -> None:
         self._idle: list[_Worker] = []
+        #: Workers that serve, and the threads they serve; archives in archives take several.
+        self._busy: list[tuple[int, _Worker]] = []
         self._lock = threading.Lock()
         self._owner = os.getpid()
 
@@ -116,7 +118,7 @@ class Pool:
         with self._lock:
             if os.getpid() != self._owner:
                 # After a fork the pipes are the parent's.
-                self._idle, self._owner = [], os.getpid()
+                self._idle, self._busy, self._owner = [], [], os.getpid()
             for worker in self._idle:
                 if worker.memory_mb == memory_mb:
                     self._idle.remove(worker)
@@ -141,9 +143,19 @@ class Pool:
         for worker in workers:
             worker.end()
 
+    def abandon(self, threads: Collection[int]) -> None:
+        """End the workers that serve these threads: what they wait for fails."""
+        with self._lock:
+            workers = [worker for thread, worker in self._busy if thread in threads]
+        for worker in workers:
+            worker.process.kill()
+
     def _messages(self, content: bytes, format: str, limits: Limits) -> Iterator[tuple[dict[str, Any], bytes]]:
         spec = FORMATS[format]
         worker = self._acquire(limits.memory_mb)
+        busy = (threading.get_ident(), worker)
+        with self._lock:
+            self._busy.append(busy)
         usable = False
         try:
             worker.send({"format": format, "limits": asdict(limits)}, content)
@@ -172,6 +184,8 @@ class Pool:
                 hint="The file is broken, hostile or too large for the memory a parser has (--parse-memory).",
             ) from None
         finally:
+            with self._lock, contextlib.suppress(ValueError):
+                self._busy.remove(busy)
             if usable:
                 self._release(worker)
             else:
