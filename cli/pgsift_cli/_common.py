@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -55,7 +57,19 @@ Json = Annotated[
 
 
 class Interrupted(Exception):
-    """Ctrl-C, under a name that typer does not deal with itself."""
+    """Ctrl-C, under a name that typer does not deal with itself; or SIGTERM, if ``terminated``."""
+
+    def __init__(self, terminated: bool = False) -> None:
+        super().__init__()
+        self.exit_code = 143 if terminated else 130
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as with Ctrl-C, what is under way ends in good order."""
+
+
+def _terminate(*_: Any) -> None:
+    raise Terminated
 
 
 class ReaderGone(Exception):
@@ -111,22 +125,43 @@ def document_embedder(spec: str) -> Embedder | None:
     return load_embedder(spec)
 
 
-def writing_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
-    """The embedder of a command that stores vectors: the one named, else that of the tenant's model, or minilm
-    where it has none yet. Vectors of another model are in no search of the tenant."""
-    if spec is not None:
-        return document_embedder(spec)
-    from pgsift.embed import DEFAULT_EMBEDDER
-    from pgsift.errors import InvalidArgument
+def model_embedder(store: Store, name: str) -> Embedder:
+    """The embedder of a model: what it is registered with, else the embedder of that name."""
+    from pgsift.embed import load_embedder, load_model
 
-    model = store.tenant(session.tenant).model
-    try:
-        return document_embedder(model or DEFAULT_EMBEDDER)
-    except InvalidArgument as error:
-        raise InvalidArgument(
-            f"the tenant's model {model!r} is not the name of an embedder",
-            hint="Name the one that its vectors come from with --embedder, or pass --embedder none.",
-        ) from error
+    registered = next((model for model in store.models() if model.model == name), None)
+    return load_embedder(name) if registered is None else load_model(registered)
+
+
+def writing_embedders(session: Session, store: Store, specs: list[str] | None) -> list[Embedder]:
+    """The embedders of a command that stores vectors: those named, else those of the models that the tenant
+    keeps current, or minilm where it has none yet. Of a model kept beside the active one that cannot be loaded
+    here a remark tells."""
+    if specs:
+        named = [None if spec == "none" else model_embedder(store, spec) for spec in specs]
+        if None in named and len(named) > 1:
+            raise typer.BadParameter("none goes with no other", param_hint="--embedder")
+        return [embedder for embedder in named if embedder is not None]
+    from pgsift.embed import DEFAULT_EMBEDDER, load_embedder
+    from pgsift.errors import InvalidArgument, MissingExtra, ModelUnavailable
+
+    tenant = store.tenant(session.tenant)
+    found: list[Embedder] = []
+    for name in tenant.kept_models:
+        try:
+            found.append(model_embedder(store, name))
+        except (InvalidArgument, MissingExtra, ModelUnavailable) as error:
+            if name == tenant.model:
+                raise type(error)(
+                    error.message,
+                    hint="Name the embedder that the vectors of the tenant's model come from with --embedder, or "
+                    "pass --embedder none.",
+                ) from error
+            session.out.remark(
+                f"note: the model {name} is kept current and gets no vectors now: {error.message}; later: "
+                f"pgsift models backfill {name}"
+            )
+    return found or [load_embedder(DEFAULT_EMBEDDER)]
 
 
 def query_embedder(session: Session, store: Store, spec: str | None) -> Embedder | None:
@@ -135,18 +170,25 @@ def query_embedder(session: Session, store: Store, spec: str | None) -> Embedder
     A login that may only read is not told the tenant's model; it searches by words, and by vectors where
     the database knows the query.
     """
+    embedder, note = tenant_embedder(store, session.tenant, spec)
+    if note is not None:
+        session.out.remark(f"note: {note}")
+    return embedder
+
+
+def tenant_embedder(store: Store, tenant: str, spec: str | None) -> tuple[Embedder | None, str | None]:
+    """As :func:`query_embedder`, for any tenant; with a sentence where it cannot be had here."""
     if spec is not None:
-        return document_embedder(spec)
+        return (None if spec == "none" else model_embedder(store, spec)), None
     from pgsift.errors import InvalidArgument, MissingExtra, ModelUnavailable, NotPermitted
 
     try:
-        model = store.tenant(session.tenant).model
-        return None if model is None else document_embedder(model)
+        model = store.tenant(tenant).model
+        return (None if model is None else model_embedder(store, model)), None
     except NotPermitted:
-        return None
+        return None, None
     except (InvalidArgument, MissingExtra, ModelUnavailable) as error:
-        session.out.remark(f"note: the query is not embedded: {error.message}")
-        return None
+        return None, f"the query is not embedded: {error.message}"
 
 
 def principals(names: list[str] | None, everything: bool, mapped: bool) -> list[str] | None:
@@ -276,12 +318,17 @@ def command(
                 session.dsn = os.environ.get("PGSIFT_DSN") or None
             if session.dsn == "":
                 raise typer.BadParameter("the DSN is empty", param_hint="--dsn")
+            in_main = threading.current_thread() is threading.main_thread()
+            before = signal.signal(signal.SIGTERM, _terminate) if in_main else None
             try:
                 function(session, **values)
-            except KeyboardInterrupt:
-                raise Interrupted from None
+            except KeyboardInterrupt as error:
+                raise Interrupted(isinstance(error, Terminated)) from None
             except BrokenPipeError:
                 raise ReaderGone from None
+            finally:
+                if in_main:
+                    signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
         run.__name__ = function.__name__
         run.__doc__ = function.__doc__

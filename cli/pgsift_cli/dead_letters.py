@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, document_embedder
+from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, model_embedder
 from pgsift_cli.ingest import remarks
 
 app = typer.Typer(rich_markup_mode=None)
@@ -101,7 +101,7 @@ def retry(
                 store.retry_dead_letters(
                     session.tenant,
                     numbers,
-                    embedder=document_embedder(model or "none"),
+                    embedder=None if model in (None, "none") else model_embedder(store, model),
                     progress=progress,
                 )
             )

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import Session, command, writing_embedder
+from pgsift_cli._common import Session, command, writing_embedders
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +24,7 @@ def embed_queries(
     embedder: Annotated[
         str | None,
         typer.Option(
-            "--embedder", metavar="MODEL", help="As in pgsift ingest; must be the model of the tenant."
+            "--embedder", metavar="MODEL", help="As in pgsift ingest. Default: the models kept current."
         ),
     ] = None,
 ) -> None:
@@ -48,10 +48,9 @@ def embed_queries(
         ) from None
     queries = [line for line in text.splitlines() if line.strip()]
     with session.store() as store:
-        model = writing_embedder(session, store, embedder)
-        assert model is not None
-        for query in queries:
-            store.cache_query_embedding(session.tenant, query, embedder=model)
+        for model in writing_embedders(session, store, None if embedder is None else [embedder]):
+            for query in queries:
+                store.cache_query_embedding(session.tenant, query, embedder=model, model=model.name)
     if session.json:
         session.out.document({"queries": len(queries)})
     else:

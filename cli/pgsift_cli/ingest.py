@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pgsift_cli._common import SOME_FAILED, Session, command, no_empty_name, writing_embedder
+from pgsift_cli._common import SOME_FAILED, Session, command, no_empty_name, writing_embedders
 
 if TYPE_CHECKING:
     from pgsift.ingest.formats import Limits
@@ -40,12 +40,12 @@ Classification = Annotated[
     ),
 ]
 EmbedderName = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--embedder",
         metavar="MODEL",
-        help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, or none. "
-        "Default: the tenant's model; minilm where it has none.",
+        help="minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME, openai:MODEL, a registered "
+        "model, or none; repeat for several. Default: the models the tenant keeps current, or minilm.",
     ),
 ]
 TokenEmbedderName = Annotated[
@@ -60,6 +60,23 @@ KeepSource = Annotated[
     bool, typer.Option("--keep-source", help="Keep the bytes of the documents too, compressed.")
 ]
 
+ChunkerName = Annotated[
+    str | None,
+    typer.Option(
+        "--chunker",
+        metavar="NAME",
+        help="What cuts the texts: structure, window, sentence_window, parent or page, with parameters as in "
+        "window:words=150,overlap=30 (docs/chunkers.md). Default: the tenant's; structure where it has none.",
+    ),
+]
+ContextPrefix = Annotated[
+    bool | None,
+    typer.Option(
+        "--context-prefix/--no-context-prefix",
+        help="Index and embed title and section with every chunk; they are not shown as its text. Default: as the "
+        "tenant says.",
+    ),
+]
 ParseSeconds = Annotated[
     float,
     typer.Option(
@@ -115,6 +132,8 @@ def ingest(
         typer.Option("--key", metavar="KEY", help="Key of the document on standard input. Default: stdin."),
     ] = None,
     keep_source: KeepSource = False,
+    chunker: ChunkerName = None,
+    context_prefix: ContextPrefix = None,
     parse_seconds: ParseSeconds = 120,
     parse_memory: ParseMemory = 2048,
     parse_workers: ParseWorkers = None,
@@ -140,6 +159,7 @@ def ingest(
       pgsift ingest docs/ README.md
       pgsift ingest personnel/ --prefix hr/ --acl group:hr --deny user:1042
       pgsift ingest notes.jsonl --embedder none
+      pgsift ingest manuals/ --chunker window:words=150,overlap=30 --context-prefix
       curl -s https://example.org/page.html | pgsift ingest - --format html --key page
     """
     from pgsift.errors import report_of
@@ -147,16 +167,18 @@ def ingest(
 
     try:
         with session.store() as store, session.out.progress() as progress:
-            model = writing_embedder(session, store, embedder)
+            models = writing_embedders(session, store, embedder)
             report = store.ingest(
                 session.tenant,
                 paths,
-                embedder=model,
+                embedder=models or None,
                 token_embedder=None if token_embedder is None else load_token_embedder(token_embedder),
                 progress=progress,
                 acl=access(acl, deny),
                 classification=classification,
                 keep_source=keep_source,
+                chunker=chunker,
+                context_prefix=context_prefix,
                 prefix=prefix,
                 format=format,
                 key=key,
@@ -204,3 +226,8 @@ def remarks(session: Session, report: IngestReport) -> None:
         )
     if report.withheld:
         session.out.remark(f"{report.withheld:,} documents were kept from the remote embedder and have no vectors")
+    if report.models_left and report.chunks:
+        left = ", ".join(report.models_left)
+        session.out.remark(
+            f"what was stored has no vectors of {left}; pgsift models backfill {report.models_left[0]} makes them"
+        )

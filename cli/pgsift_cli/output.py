@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pgsift.models import Evidence, Hit, IngestReport, Progress, SearchResult
+    from pgsift.models import BackfillProgress, Evidence, Hit, IngestReport, Progress, SearchResult
 
 # C0 controls and DEL, C1 controls, the controls of bidirectional text, line and paragraph separators, lone
 # surrogates, and the invisible tag characters.
@@ -75,6 +75,28 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Sequence):
         return list(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+class Rates:
+    """How many documents and chunks a second were dealt with, over the last half minute: an ingest stores in
+    portions, and its beginning tells little of the rest."""
+
+    SECONDS = 30.0
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int, int]] = deque()
+
+    def add(self, now: float, documents: int, chunks: int) -> tuple[float, float]:
+        """Note what is done by now; documents and chunks per second."""
+        seen = self._seen
+        if not seen or now - seen[-1][0] >= 0.1:
+            seen.append((now, documents, chunks))
+        while len(seen) > 2 and now - seen[1][0] >= self.SECONDS:
+            seen.popleft()
+        passed = now - seen[0][0]
+        if passed <= 0:
+            return 0.0, 0.0
+        return (documents - seen[0][1]) / passed, (chunks - seen[0][2]) / passed
 
 
 class Output:
@@ -150,7 +172,7 @@ class Output:
                 self.line(
                     f"{hit.rank}\t{hit.score:.6f}\t{safe(hit.key)}\t{safe(hit.title or '')}\t{_why(hit)}"
                 )
-                self.line("\t" + safe(hit.body if full else "".join(text for text, _ in _shown(hit))))
+                self.line("\t" + safe(_whole(hit) if full else "".join(text for text, _ in _shown(hit))))
             return
         from rich.padding import Padding
         from rich.text import Text
@@ -164,7 +186,7 @@ class Output:
             console.print(Padding(Text(f"{hit.score:.6f}  {_why(hit)}", style="dim"), (0, 0, 0, 5)))
             if full:
                 # Line breaks of the text are kept; everything else that moves the cursor is not.
-                body = Text("\n".join(safe(line.expandtabs(4)) for line in hit.body.splitlines()))
+                body = Text("\n".join(safe(line.expandtabs(4)) for line in _whole(hit).splitlines()))
             else:
                 body = self._highlighted(_shown(hit))
             console.print(Padding(body, (0, 0, 1, 5)))
@@ -232,22 +254,53 @@ class Output:
             yield None
             return
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
         console = Console(stderr=True, markup=False, no_color=bool(os.environ.get("NO_COLOR")))
         with Bar(
             TextColumn("{task.fields[phase]:<6}", markup=False), BarColumn(),
-            TextColumn("{task.fields[done]}", markup=False), TimeElapsedColumn(),
-            console=console, transient=True,
+            TextColumn("{task.fields[done]}", markup=False), TimeElapsedColumn(), TextColumn("left"),
+            TimeRemainingColumn(), console=console, transient=True, speed_estimate_period=60,
         ) as bar:  # fmt: skip
             task = bar.add_task("", total=None, phase="read", done="")
+            rates = Rates()
 
             def show(state: Progress) -> None:
                 failed = f", {state.failed:,} failed" if state.failed else ""
+                documents, chunks = rates.add(time.monotonic(), state.documents, state.chunks)
                 bar.update(
                     task, completed=state.bytes, total=state.total_bytes, phase=state.phase,
-                    done=f"{state.documents:,} documents, {state.chunks:,} chunks{failed}",
+                    done=f"{state.documents:,} documents ({documents:,.1f}/s), {state.chunks:,} chunks "
+                    f"({chunks:,.0f}/s){failed}",
+                )  # fmt: skip
+
+            yield show
+
+    @contextmanager
+    def backfill(self) -> Iterator[Any]:
+        """A function for the ``progress`` argument of a backfill: a bar with rate and remaining time, or
+        ``None``."""
+        if not self._bars:
+            yield None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True, markup=False, no_color=bool(os.environ.get("NO_COLOR")))
+        with Bar(
+            TextColumn("{task.fields[name]}", markup=False), BarColumn(),
+            TextColumn("{task.fields[done]}", markup=False), console=console, transient=True,
+        ) as bar:  # fmt: skip
+            task = bar.add_task("", total=None, name="", done="")
+
+            def show(state: BackfillProgress) -> None:
+                left = "" if state.seconds_left is None else f", {_duration(state.seconds_left)} left"
+                bar.update(
+                    task, completed=state.done, total=max(state.total, state.done),
+                    name=f"{state.tenant}, {state.model}",
+                    done=f"{state.done:,} of {state.total:,} chunks, {state.rate:,.1f}/s{left}",
                 )  # fmt: skip
 
             yield show
@@ -287,6 +340,12 @@ def failure(message: str, *, hint: str | None, sqlstate: str | None, exit_code: 
         sys.stderr.write(f"hint: {safe(hint)}\n")
 
 
+def _duration(seconds: float) -> str:
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
 def _excerpt(body: str) -> str:
     text = " ".join(body.split())
     if len(text) <= _EXCERPT:
@@ -305,6 +364,11 @@ def _pieces(
         position = end
     pieces.append((clean(text[position:]), False))
     return [piece for piece in pieces if piece[0]]
+
+
+def _whole(hit: Hit) -> str:
+    """The text of a hit with what is shown around it; of one that stands in what a better hit shows, its own."""
+    return hit.body if hit.context is None else hit.context
 
 
 def _shown(hit: Hit) -> list[tuple[str, bool]]:
@@ -348,4 +412,6 @@ def _why(hit: Hit) -> str:
     page = hit.page if hit.snippet_page is None else hit.snippet_page
     if page is not None:
         parts.append(f"page {page}")
+    if hit.context_of is not None:
+        parts.append(f"shown with {hit.context_of}")
     return " · ".join(parts)

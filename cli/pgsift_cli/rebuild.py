@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, writing_embedder
-from pgsift_cli.ingest import EmbedderName
+from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, writing_embedders
+from pgsift_cli.ingest import ChunkerName, ContextPrefix, EmbedderName
 from pgsift_cli.output import safe
 
 
@@ -23,23 +23,33 @@ def rebuild(
         typer.Argument(metavar="[KEY…]", help="Keys of documents; without any, all documents."),
     ] = None,
     embedder: EmbedderName = None,
+    chunker: ChunkerName = None,
+    context_prefix: ContextPrefix = None,
 ) -> None:
     """Make chunks, tokens and vectors anew from the sources that "ingest --keep-source" kept.
 
-    With the parsers and the chunker of this release: what they would make as it is stored is left alone, so
-    the command can be run again, after an interruption too. Access lists, keys, metadata and dates stay. The
-    exit code is 3 when there is no document of some key, and 7 when some could not be rebuilt; these stay as
-    they were. Documents of which no source was kept are counted and named.
+    With the parsers of this release and the chunker that is named, or the tenant's: what they would make as it
+    is stored is left alone, so the command can be run again, after an interruption too. Access lists, keys,
+    metadata and dates stay. The exit code is 3 when there is no document of some key, and 7 when some could not
+    be rebuilt; these stay as they were. Documents of which no source was kept are counted and named.
 
     \b
     Examples:
       pgsift rebuild
       pgsift rebuild handbook/pay.md --json
       pgsift rebuild --embedder none
+      pgsift rebuild --chunker parent
     """
     with session.store() as store, session.out.progress() as progress:
-        model = writing_embedder(session, store, embedder)
-        report = store.rebuild(session.tenant, keys or None, embedder=model, progress=progress)
+        models = writing_embedders(session, store, embedder)
+        report = store.rebuild(
+            session.tenant,
+            keys or None,
+            embedder=models or None,
+            chunker=chunker,
+            context_prefix=context_prefix,
+            progress=progress,
+        )
     if session.json:
         session.out.document(report)
     else:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, writing_embedder
+from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, writing_embedders
 from pgsift_cli.ingest import (
     Acl,
+    ChunkerName,
     Classification,
+    ContextPrefix,
     Deny,
     EmbedderName,
     KeepSource,
@@ -68,6 +70,8 @@ def sync(
     ] = None,
     embedder: EmbedderName = None,
     keep_source: KeepSource = False,
+    chunker: ChunkerName = None,
+    context_prefix: ContextPrefix = None,
     parse_seconds: ParseSeconds = 120,
     parse_memory: ParseMemory = 2048,
     parse_workers: ParseWorkers = None,
@@ -115,7 +119,7 @@ def sync(
 
     try:
         with session.store() as store, session.out.progress() as progress:
-            model = None if dry_run else writing_embedder(session, store, embedder)
+            models = [] if dry_run else writing_embedders(session, store, embedder)
             for source in sources:
                 report = store.sync(
                     session.tenant,
@@ -128,8 +132,10 @@ def sync(
                     acl=access(acl, deny),
                     classification=classification,
                     format=format,
-                    embedder=model,
+                    embedder=models or None,
                     keep_source=keep_source,
+                    chunker=chunker,
+                    context_prefix=context_prefix,
                     limits=parse_limits(parse_seconds, parse_memory, parse_workers),
                     progress=progress,
                 )

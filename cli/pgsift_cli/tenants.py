@@ -182,6 +182,21 @@ def set_(
             "that would change chunks that are stored.",
         ),
     ] = None,
+    chunker: Annotated[
+        str | None,
+        typer.Option(
+            "--chunker",
+            metavar="NAME",
+            help="What cuts the documents that are ingested from now on, as in pgsift ingest.",
+        ),
+    ] = None,
+    context_prefix: Annotated[
+        bool | None,
+        typer.Option(
+            "--context-prefix/--no-context-prefix",
+            help="Whether title and section are indexed with every chunk of what is ingested from now on.",
+        ),
+    ] = None,
 ) -> None:
     """Change options of a tenant, those named alone.
 
@@ -192,6 +207,7 @@ def set_(
       pgsift tenants set acme --statistics visible
       pgsift tenants set acme --title-weight 2 --k1 0.9
       pgsift tenants set papers --min-chunk-tokens 20
+      pgsift tenants set manuals --chunker parent --context-prefix
     """
     if remote_any and remote_classification:
         raise typer.BadParameter("--remote-any and --remote-classification exclude each other")
@@ -210,6 +226,8 @@ def set_(
         "title_weight": title_weight,
         "abstract_weight": abstract_weight,
         "min_chunk_tokens": min_chunk_tokens,
+        "chunker": chunker,
+        "context_prefix": context_prefix,
     }
     options |= {option: value for option, value in ranking.items() if value is not None}
     with session.store() as store:
@@ -228,6 +246,8 @@ def set_(
             f"; k1 {found.k1:g}, b {found.b:g}, title weight {found.title_weight:g}, "
             f"abstract weight {found.abstract_weight:g}"
             f"{'' if found.min_chunk_tokens == 1 else f'; chunks of {found.min_chunk_tokens} tokens or more'}"
+            f"{'' if found.chunker is None else f'; chunker {safe(found.chunker)}'}"
+            f"{'; prefixes of title and section' if found.context_prefix else ''}"
         )
 
 

@@ -67,6 +67,7 @@ from pgsift.models import (
     SyncItem,
     SyncSource,
     Tenant,
+    TenantModel,
     TokenModel,
     UnrankedDocument,
 )
@@ -1179,6 +1180,10 @@ def register_model(
     document_prefix: str,
     lexical_weight: float,
     dense_weight: float,
+    pooling: str,
+    normalized: bool | None,
+    quantization: str,
+    embedder: str | None,
 ) -> Call[int]:
     """Registers an embedding model."""
     return _call(
@@ -1194,12 +1199,69 @@ def register_model(
         document_prefix=("text", text(document_prefix)),
         lexical_weight=("double precision", number(lexical_weight, "lexical_weight")),
         dense_weight=("double precision", number(dense_weight, "dense_weight")),
+        pooling=("text", text(pooling, "pooling")),
+        normalized=("boolean", normalized),
+        quantization=("text", name(quantization, "quantization")),
+        embedder=("text", name(embedder, "embedder")),
     )
 
 
 def list_models() -> Call[Model]:
     """The embedding models."""
     return _call("list_models", Model, Model)
+
+
+def show_models(tenant: str, model: str | None = None) -> Call[TenantModel]:
+    """The models of a tenant, or how it stands with one."""
+    return _call(
+        "show_models",
+        TenantModel,
+        TenantModel,
+        tenant=("text", name(tenant, "tenant")),
+        of_model=("text", name(model, "model")),
+    )
+
+
+def keep_model(tenant: str, model: str, kept: bool) -> Call[None]:
+    """Has ingest keep a model current, or no longer."""
+    return _call(
+        "keep_model",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        kept=("boolean", kept),
+    )
+
+
+def activate_model(tenant: str, model: str, allow_missing: bool) -> Call[str | None]:
+    """Makes a model the one that searches use."""
+    return _call(
+        "activate_model",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        allow_missing=("boolean", allow_missing),
+    )
+
+
+def drop_model(model: str) -> Call[bool]:
+    """Removes a model with its vectors."""
+    return _call("drop_model", None, _first, model=("text", name(model, "model")))
+
+
+def queries_without_embedding(tenant: str, model: str, k: int, after: str) -> Call[str]:
+    """The next queries cached for other models only."""
+    return _call(
+        "queries_without_embedding",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        k=("integer", integer(k, "k")),
+        after=("text", after),
+    )
 
 
 def known_embeddings(tenant: str, model: str, hashes: Sequence[bytes]) -> Call[tuple[bytes, list[float]]]:

@@ -9,19 +9,18 @@ database stores.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from pgsift import _calls
 from pgsift._concurrency import AsyncLock, AsyncTasks, run_in_thread
+from pgsift._models_async import AsyncBackfill, AsyncTenantEmbedder, each, text_hash
 from pgsift.domain.analyzer import get_analyzer
-from pgsift.embed import Embedder, embedding_text
+from pgsift.embed import Embedder
 from pgsift.errors import (
-    AlreadyExists,
     AnalyzerMismatch,
     InvalidArgument,
     InvalidDocument,
@@ -32,20 +31,17 @@ from pgsift.errors import (
 )
 from pgsift.ingest import pipeline, sources
 from pgsift.ingest.checking import checked_acl
-from pgsift.ingest.chunker import Chunker
+from pgsift.ingest.chunkers import TextChunker, chosen_chunker
 from pgsift.ingest.formats import Limits
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Preparing, Tally
 from pgsift.ingest.retrying import Task
 from pgsift.ingest.sources import Broken, Found, Item, Options, Source
 from pgsift.ingest.syncing import SyncTarget
 from pgsift.models import Acl, Document, DocumentState, IngestReport, Progress, PutResult, Status
-from pgsift.vectors import as_floats
 
 if TYPE_CHECKING:
     from pgsift.store_async import AsyncStore
 
-#: Texts of one call of the embedder.
-EMBED_TEXTS = 64
 #: Chunks stored before the first maintenance of a run; the next follows after four times as many, up to the
 #: second number. Into an empty store the first comes early: plans made for empty tables must not last.
 FIRST_MAINTAIN_CHUNKS = 1_000
@@ -64,9 +60,11 @@ class AsyncIngest:
         store: AsyncStore,
         tenant: str,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Sequence[Embedder] | None = None,
         model: str | None = None,
+        chunker: str | TextChunker | None = None,
         chunk_size: int | None = None,
+        context_prefix: bool | None = None,
         keep_source: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -74,16 +72,17 @@ class AsyncIngest:
         self.keep_source = keep_source
         self.limits = limits or Limits()
         self.tenant = tenant
-        self.embedder = embedder
-        self.model = embedder.name if embedder is not None else model
-        if embedder is not None and model is not None and model != embedder.name:
+        self.embedders = [AsyncTenantEmbedder(store, tenant, one) for one in each(embedder)]
+        names = [one.name for one in self.embedders]
+        #: The model of vectors that documents bring; of what is embedded, that of the first embedder.
+        self.model = model if model is not None else next(iter(names), None)
+        if names and self.model not in names:
             raise InvalidArgument(
-                f"the embedder's model is {embedder.name!r}, not {model!r}", hint="Leave model out."
+                f"the embedder's model is {names[0]!r}, not {model!r}", hint="Leave model out."
             )
-        try:
-            self.chunker = Chunker(chunk_size) if chunk_size is not None else Chunker()
-        except ValueError as error:
-            raise InvalidArgument(str(error)) from None
+        # What the run says; the tenant is asked when it begins.
+        self._chunker = chosen_chunker(chunker, chunk_size) if (chunker, chunk_size) != (None, None) else None
+        self._context_prefix = context_prefix
         self.run_id: int | None = None
         #: The source that is synchronized in this run, if one is.
         self.sync: SyncTarget | None = None
@@ -95,18 +94,18 @@ class AsyncIngest:
         self.total_bytes: int | None = None
         self.preparer: Preparer
         self.missing_vectors = False
+        #: Models the tenant keeps current, of which no vectors are made here.
+        self.models_left: tuple[str, ...] = ()
         self.stopping = False
         #: The connection a batch is being stored on.
         self.storing: Any = None
         #: Two pieces of work at a time use the database, and a store may have one connection only.
         self.turn = AsyncLock()
+        for one in self.embedders:
+            one.turn = self.turn
         #: Whether sources may be read by another thread: those that the caller's code makes may not.
         self.reads_apart = True
         self.found: pipeline.Step | None = None
-        # Vectors made for the portion that is being stored, which the database does not know yet, and for the
-        # one after it.
-        self.recent: dict[bytes, list[float]] = {}
-        self.fresh: dict[bytes, list[float]] = {}
 
     # Entry points
 
@@ -162,7 +161,7 @@ class AsyncIngest:
     ) -> IngestReport:
         """Store what a stream holds. ``roots`` are what it reads as a whole, so that dead letters of these
         that did not fail again are over."""
-        preparing = Preparing(self.preparer, stream, self.tally, embed=self.embedder is not None)
+        preparing = Preparing(self.preparer, stream, self.tally, embed=bool(self.embedders))
         reading = AsyncTasks(inline=not self.reads_apart)
         storing = AsyncTasks(inline=not self.store.owns_transactions)
         try:
@@ -192,10 +191,14 @@ class AsyncIngest:
         except BaseException as error:
             await self._leave(error)
             raise
-        report = self.tally.report(self.tenant, self.run_id)
+        report = self.report()
         assert self.run_id is not None
         await self.store._one(_calls.finish_run(self.tenant, self.run_id, report.to_dict()))
         return report
+
+    def report(self) -> IngestReport:
+        """What was done so far."""
+        return replace(self.tally.report(self.tenant, self.run_id), models_left=self.models_left)
 
     async def _after(self) -> None:
         """What a synchronization does when all is stored."""
@@ -210,7 +213,7 @@ class AsyncIngest:
     async def _leave(self, error: BaseException) -> None:
         """Tell what was done before an error ended the run: the caller with the exception
         (:func:`pgsift.errors.report_of`), and the record of the run while there is a server to write it."""
-        report = self.tally.report(self.tenant, self.run_id)
+        report = self.report()
         error.ingest_report = report  # type: ignore[attr-defined]
         if self.run_id is None or not self.store.owns_transactions or isinstance(error, ServerUnavailable):
             return
@@ -243,7 +246,7 @@ class AsyncIngest:
         changed, relisted, states = await self._compared(hashed)
         unchanged = {item.item.document.key for item in hashed} - {item.item.document.key for item in changed}
         prepared = [
-            await run_in_thread(_prepare_one, self.preparer, item, self.embedder is not None)
+            await run_in_thread(_prepare_one, self.preparer, item, bool(self.embedders))
             for item in changed
         ]
         await self._embed(prepared)
@@ -271,40 +274,13 @@ class AsyncIngest:
     async def embed_missing(self, progress: Callable[[Progress], None] | None, *, begun: bool = False) -> int:
         """Vectors for chunks that have none; their number."""
         self.progress = progress
-        if self.embedder is None:
+        if not self.embedders:
             raise InvalidArgument("there is no embedder", hint="Pass embedder=, or make the store with one.")
         if not begun:
             await self._begin()
-        assert self.model is not None
-        after = done = 0
-        while True:
-            page = await self.store._all(
-                _calls.chunks_without_embedding(
-                    self.tenant, self.model, pipeline.BATCH_CHUNKS, after, self._remote()
-                )
-            )
-            if not page:
-                return done
-            after = page[-1].chunk_id
-            texts = [embedding_text(chunk.title, chunk.body, chunk.prefix) for chunk in page]
-            vectors = await self._vectors(texts)
-            wanted = [
-                (chunk.chunk_id, text) for chunk, text in zip(page, texts, strict=True) if text in vectors
-            ]
-            if wanted:
-                async with self.store._transaction() as connection:
-                    await _execute(
-                        connection,
-                        _calls.put_embeddings(
-                            self.tenant,
-                            self.model,
-                            [chunk_id for chunk_id, _ in wanted],
-                            [vectors[text] for _, text in wanted],
-                            [_hash(text) for _, text in wanted],
-                        ),
-                    )
-            done += len(wanted)
-            self._report("embed")
+        first = self.embedders[0]
+        backfill = AsyncBackfill(first, batch=pipeline.BATCH_CHUNKS, step=lambda: self._embedded(first))
+        return await backfill.chunks()
 
     # Steps
 
@@ -319,16 +295,18 @@ class AsyncIngest:
                 hint="Use the client version the tenant was made with, or ingest into a new tenant.",
             )
         dimensions = None
-        if self.embedder is not None:
-            dimensions = self.embedder.dimensions
-            await self._register(self.embedder)
+        self.models_left = tuple(name for name in tenant.kept_models if name not in self._names())
+        for one in self.embedders:
+            await one.register()
+        if self.model in self._names():
+            dimensions = self.embedders[self._names().index(self.model)].embedder.dimensions
         elif self.model is not None:
             dimensions = next(
                 (model.dimensions for model in await self.store.models() if model.model == self.model), None
             )
         self.preparer = Preparer(
             analyzer,
-            self.chunker,
+            self._chunker or chosen_chunker(tenant.chunker),
             index_title=tenant.index_title == "first",
             min_chunk_tokens=tenant.min_chunk_tokens,
             model=self.model,
@@ -336,55 +314,33 @@ class AsyncIngest:
             keep_source=self.keep_source,
             limits=self.limits,
             remote=pipeline.RemotePolicy(tenant.remote_classifications, tenant.remote_retained)
-            if self._remote()
+            if any(one.remote for one in self.embedders)
             else None,
         )
 
-    def _remote(self) -> bool:
-        """Whether texts leave for another machine; an embedder that does not say so keeps them here."""
-        return bool(getattr(self.embedder, "remote", False))
+    def _names(self) -> list[str]:
+        """The models whose vectors are made here."""
+        return [one.name for one in self.embedders]
 
-    async def _register(self, embedder: Embedder) -> None:
-        for known in await self.store.models():
-            if known.model == embedder.name:
-                pairs = (
-                    ("revision", known.revision, embedder.revision),
-                    ("dimensions", known.dimensions, embedder.dimensions),
-                    ("metric", known.metric, embedder.metric),
-                    ("query_prefix", known.query_prefix, embedder.query_prefix),
-                    ("document_prefix", known.document_prefix, embedder.document_prefix),
-                )
-                for name, stored, ours in pairs:
-                    if stored != ours:
-                        raise AlreadyExists(
-                            f"the model {embedder.name!r} is registered with {name} {stored!r}, "
-                            f"the embedder has {ours!r}",
-                            hint="Vectors of different making are not mixed: name the embedder differently.",
-                        )
-                return
-        await self.store.register_model(
-            embedder.name,
-            embedder.dimensions,
-            revision=embedder.revision,
-            metric=embedder.metric,
-            query_prefix=embedder.query_prefix,
-            document_prefix=embedder.document_prefix,
-            lexical_weight=float(getattr(embedder, "lexical_weight", 1.0)),
-            dense_weight=float(getattr(embedder, "dense_weight", 1.0)),
-        )
+    def _embedded(self, one: AsyncTenantEmbedder) -> None:
+        """Count what an embedder has done."""
+        self.tally.vectors_computed += one.computed
+        self.tally.vectors_reused += one.reused
+        one.computed = one.reused = 0
+        self._report("embed")
 
     def parameters(self, options: Options) -> dict[str, Any]:
         """What a run was told, for its record, and for those who retry what failed in it."""
         return {
             "analyzer": self.preparer.analyzer.name,
-            "chunker": self.chunker.name,
+            "chunker": self.preparer.chunker.name,
             "model": self.model,
             "prefix": options.prefix,
             "format": options.format,
             "acl": options.acl,
             "classification": options.classification,
             "keep_source": self.keep_source,
-            "chunk_size": self.chunker.target,
+            "chunking": {"chunker": self.preparer.chunker.spec, "context_prefix": self._context_prefix},
             "sync": None if self.sync is None else self.sync.name,
             "limits": None if self.limits == Limits() else asdict(self.limits),
         }
@@ -402,12 +358,14 @@ class AsyncIngest:
             # The next is read and prepared while this is embedded, and while what was before is stored.
             await reading.start(self._read, preparing)
             if found.prepared:
-                self.recent, self.fresh = self.fresh, {}
+                for one in self.embedders:
+                    one.next_portion()
                 await self._embed(found.prepared)
                 await storing.start(self._store, found.prepared)
         await storing.wait()
         await self._bury()
-        self.recent = self.fresh = {}
+        for one in self.embedders:
+            one.forget()
 
     async def _read(self, preparing: Preparing) -> None:
         self.found = await run_in_thread(preparing.step)
@@ -441,7 +399,7 @@ class AsyncIngest:
             status = "moved" if key in moved else "updated" if key in updated else "unchanged"
             self.tally.known(one.item, status)
             known.append(one.item)
-            if self.embedder is not None and states[key].missing_vectors:
+            if self.embedders and states[key].missing_vectors:
                 self.missing_vectors = True
         if known and self.letters:
             await self.store._one(
@@ -553,65 +511,49 @@ class AsyncIngest:
 
     async def _embed(self, documents: list[Prepared]) -> None:
         """Fill in the vectors of prepared documents."""
-        if self.embedder is None:
-            return
-        for start in range(0, len(documents), 100):
-            part = documents[start : start + 100]
-            try:
-                vectors = await self._vectors([text for document in part for text in document.texts])
-            except (InvalidVector, InvalidArgument):
-                # One text the model cannot take; find it.
-                vectors = {}
-                for document in list(part):
-                    try:
-                        vectors |= await self._vectors(document.texts)
-                    except (InvalidVector, InvalidArgument) as error:
-                        self.tally.fail(
-                            document.key,
-                            document.source_uri,
-                            "embed",
-                            pipeline.reason(error),
-                            document.bytes,
-                            document.origin,
-                        )
-                        documents.remove(document)
-                        part.remove(document)
-            for document in part:
-                for chunk, text in zip(document.record["chunks"], document.texts, strict=True):
-                    if text in vectors:
-                        chunk["embedding"] = vectors[text]
-                        chunk["embedding_hash"] = _hash(text).hex()
-            self._report("embed")
+        for one in self.embedders:
+            waiting = list(documents)
+            for start in range(0, len(waiting), 100):
+                await self._embed_part(one, documents, waiting[start : start + 100])
 
-    async def _vectors(self, texts: Iterable[str]) -> dict[str, list[float]]:
-        """Vectors by text: those stored for the same text, and for the rest new ones. Blank texts have
-        none."""
-        assert self.embedder is not None and self.model is not None
-        wanted = {text: _hash(text) for text in texts if text}
-        vectors: dict[str, list[float]] = {}
-        if not wanted:
-            return vectors
-        async with self.turn:
-            known = self.recent | dict(
-                await self.store._all(
-                    _calls.known_embeddings(self.tenant, self.model, list(set(wanted.values())))
-                )
+    async def _embed_part(
+        self, one: AsyncTenantEmbedder, documents: list[Prepared], part: list[Prepared]
+    ) -> None:
+        """Fill in the vectors of one model; a document that it does not take is a failure, and taken out of
+        ``documents``."""
+        if one.remote:
+            part = [document for document in part if not document.withheld]
+        try:
+            vectors = await one.vectors(
+                (text for document in part for text in document.texts), lambda: self._embedded(one)
             )
-        missing = []
-        for text, digest in wanted.items():
-            if digest in known:
-                vectors[text] = known[digest]
-            else:
-                missing.append(text)
-        self.tally.vectors_reused += len(vectors)
-        for start in range(0, len(missing), EMBED_TEXTS):
-            part = missing[start : start + EMBED_TEXTS]
-            rows = await run_in_thread(self.embedder.embed_documents, part)
-            for text, row in zip(part, rows, strict=True):
-                vectors[text] = self.fresh[wanted[text]] = as_floats(row, dimensions=self.embedder.dimensions)
-            self.tally.vectors_computed += len(part)
-            self._report("embed")
-        return vectors
+        except (InvalidVector, InvalidArgument):
+            # One text the model cannot take; find it.
+            vectors = {}
+            for document in list(part):
+                try:
+                    vectors |= await one.vectors(document.texts)
+                except (InvalidVector, InvalidArgument) as error:
+                    self.tally.fail(
+                        document.key,
+                        document.source_uri,
+                        "embed",
+                        pipeline.reason(error),
+                        document.bytes,
+                        document.origin,
+                    )
+                    documents.remove(document)
+                    part.remove(document)
+        for document in part:
+            for chunk, text in zip(document.record["chunks"], document.texts, strict=True):
+                if text not in vectors:
+                    continue
+                if one.name == self.model:
+                    chunk["embedding"] = vectors[text]
+                else:
+                    chunk.setdefault("embeddings", {})[one.name] = vectors[text]
+                chunk["embedding_hash"] = text_hash(text).hex()
+        self._embedded(one)
 
     async def _store(self, documents: list[Prepared]) -> None:
         for batch in pipeline.batches(documents, self.tally):
@@ -778,10 +720,6 @@ async def _execute(connection: Any, call: _calls.Call[Any]) -> list[Any]:
 
 def _prepare_one(preparer: Preparer, hashed: Hashed, embed: bool) -> Prepared:
     return preparer.prepare(hashed, embed=embed)
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _is_timeout(error: Exception) -> bool:

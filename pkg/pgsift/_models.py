@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgsift import _calls
-from pgsift._concurrency import run_here
-from pgsift.embed import Embedder, embedding_text, is_embeddable
+from pgsift._concurrency import Lock, run_here
+from pgsift.embed import Embedder, embedding_text, is_embeddable, properties_of
 from pgsift.errors import AlreadyExists, Conflict, InvalidArgument, InvalidVector
 from pgsift.models import BackfillProgress, BackfillReport, ChunkText, Model
 from pgsift.vectors import as_floats
@@ -32,6 +32,18 @@ _ATTEMPTS = 5
 _FAILURES = 100
 
 
+def each(embedders: Embedder | Sequence[Embedder] | None) -> list[Embedder]:
+    """The embedders given, one or several, of different names."""
+    if embedders is None:
+        return []
+    given = list(embedders) if isinstance(embedders, Sequence) else [embedders]
+    names = [embedder.name for embedder in given]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgument(f"two embedders have the name {twice!r}", hint="Pass each model once.")
+    return given
+
+
 class TenantEmbedder:
     """The model of an embedder in one tenant."""
 
@@ -43,6 +55,11 @@ class TenantEmbedder:
         #: Texts that were embedded, and those of which a vector was known.
         self.computed = self.reused = 0
         self._twins: list[str] = []
+        #: Held while the database is asked.
+        self.turn = Lock()
+        # Vectors made for the portion of an ingest that is being stored, and for the one after it.
+        self._recent: dict[bytes, list[float]] = {}
+        self._fresh: dict[bytes, list[float]] | None = None
 
     @property
     def remote(self) -> bool:
@@ -54,7 +71,7 @@ class TenantEmbedder:
         embedder = self.embedder
         known = {model.model: model for model in self.store.models()}
         ours = known.get(self.name)
-        properties = run_here(_properties, embedder)
+        properties = run_here(properties_of, embedder)
         if ours is None:
             self.store.register_model(
                 self.name,
@@ -74,18 +91,28 @@ class TenantEmbedder:
                 )
         self._twins = [model.model for model in known.values() if _is_twin(ours, model)]
 
+    def next_portion(self) -> None:
+        """Remember what is embedded from now on until it is called twice more: the database does not know it
+        before it is stored."""
+        self._recent, self._fresh = self._fresh or {}, {}
+
+    def forget(self) -> None:
+        """Remember nothing any more."""
+        self._recent, self._fresh = {}, None
+
     def vectors(
         self, texts: Iterable[str], report: Callable[[], None] | None = None
     ) -> dict[str, list[float]]:
         """Vectors by text: those stored for the same text, under this model or one made the same way, and for
         the rest new ones. Blank texts have none."""
         wanted = {text: text_hash(text) for text in texts if text}
-        vectors: dict[str, list[float]] = {}
+        vectors = {text: self._recent[digest] for text, digest in wanted.items() if digest in self._recent}
         for model in (self.name, *self._twins):
             missing = {digest for text, digest in wanted.items() if text not in vectors}
             if not missing:
                 break
-            known = dict(self.store._all(_calls.known_embeddings(self.tenant, model, list(missing))))
+            with self.turn:
+                known = dict(self.store._all(_calls.known_embeddings(self.tenant, model, list(missing))))
             vectors |= {text: known[digest] for text, digest in wanted.items() if digest in known}
         self.reused += len(vectors)
         unknown = [text for text in wanted if text not in vectors]
@@ -94,6 +121,8 @@ class TenantEmbedder:
             rows = run_here(self.embedder.embed_documents, part)
             for text, row in zip(part, rows, strict=True):
                 vectors[text] = as_floats(row, dimensions=self.embedder.dimensions)
+                if self._fresh is not None:
+                    self._fresh[wanted[text]] = vectors[text]
             self.computed += len(part)
             if report is not None:
                 report()
@@ -181,9 +210,7 @@ class Backfill:
         before, after = self.stored, 0
         while True:
             page = self.store._all(
-                _calls.chunks_without_embedding(
-                    self.tenant, self.model.name, self.batch, after, self.model.remote
-                )
+                _calls.chunks_without_embedding(self.tenant, self.model.name, self.batch, after, self.model.remote)
             )
             if not page:
                 return self.stored > before
@@ -236,7 +263,8 @@ class Backfill:
         while True:
             try:
                 with self.store._transaction() as connection:
-                    return (_fetched(connection, call))[0]
+                    stored: int = (_fetched(connection, call))[0]
+                    return stored
             except Conflict:
                 if attempt == _ATTEMPTS or not self.store.owns_transactions:
                     raise
@@ -259,9 +287,7 @@ class Backfill:
                     vector = run_here(self.model.embedder.embed_query, query)
                 except (InvalidArgument, InvalidVector):
                     continue  # searched by its words, as before
-                self.store._one(
-                    _calls.cache_query_embedding(self.tenant, query, vector, self.model.name)
-                )
+                self.store._one(_calls.cache_query_embedding(self.tenant, query, vector, self.model.name))
                 self.queries += 1
 
     def _show(self) -> None:
@@ -276,19 +302,6 @@ class Backfill:
 def text_hash(text: str) -> bytes:
     """What tells that two texts have the same vector."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
-def _properties(embedder: Embedder) -> dict[str, Any]:
-    """What makes the vectors of a model comparable, as far as the embedder decides it."""
-    return {
-        "revision": embedder.revision,
-        "dimensions": embedder.dimensions,
-        "metric": embedder.metric,
-        "query_prefix": embedder.query_prefix,
-        "document_prefix": embedder.document_prefix,
-        "pooling": str(getattr(embedder, "pooling", "")),
-        "normalized": getattr(embedder, "normalized", None),
-    }
 
 
 def _is_twin(ours: Model, other: Model) -> bool:

@@ -69,7 +69,7 @@ class Rebuild(Ingest):
                 self._page(page)
                 self.tally.pending.clear()  # a document that fails is not missing: it stays as it was
             # Vectors are of chunks, whether or not a source was kept.
-            if self.embedder is not None and (wanted is None or self.missing_vectors):
+            if self.embedders and (wanted is None or self.missing_vectors):
                 self.embed_missing(progress, begun=True)
             self._maintain(last=True)
         except BaseException as error:
@@ -90,8 +90,8 @@ class Rebuild(Ingest):
         for row in page:
             if row.content is None and len(self.without_source) < NAMED:
                 self.without_source.append(row.key)
-        made, unchanged = run_here(_made, self.preparer, kept, self.tally, self.embedder is not None)
-        if unchanged and self.embedder is not None:
+        made, unchanged = run_here(_made, self.preparer, kept, self.tally, bool(self.embedders))
+        if unchanged and self.embedders:
             states = self.store.document_states(self.tenant, unchanged, self.model)
             self.missing_vectors = self.missing_vectors or any(state.missing_vectors for state in states)
         if made:
@@ -138,7 +138,7 @@ class Rebuild(Ingest):
             vectors_computed=tally.vectors_computed,
             vectors_reused=tally.vectors_reused,
             withheld=len(tally.withheld),
-            chunker=self.chunker.name,
+            chunker=self.preparer.chunker.name,
             seconds=time.monotonic() - self.began,
         )
 

@@ -68,7 +68,7 @@ class AsyncRebuild(AsyncIngest):
                 await self._page(page)
                 self.tally.pending.clear()  # a document that fails is not missing: it stays as it was
             # Vectors are of chunks, whether or not a source was kept.
-            if self.embedder is not None and (wanted is None or self.missing_vectors):
+            if self.embedders and (wanted is None or self.missing_vectors):
                 await self.embed_missing(progress, begun=True)
             await self._maintain(last=True)
         except BaseException as error:
@@ -89,8 +89,8 @@ class AsyncRebuild(AsyncIngest):
         for row in page:
             if row.content is None and len(self.without_source) < NAMED:
                 self.without_source.append(row.key)
-        made, unchanged = await run_in_thread(_made, self.preparer, kept, self.tally, self.embedder is not None)
-        if unchanged and self.embedder is not None:
+        made, unchanged = await run_in_thread(_made, self.preparer, kept, self.tally, bool(self.embedders))
+        if unchanged and self.embedders:
             states = await self.store.document_states(self.tenant, unchanged, self.model)
             self.missing_vectors = self.missing_vectors or any(state.missing_vectors for state in states)
         if made:
@@ -137,7 +137,7 @@ class AsyncRebuild(AsyncIngest):
             vectors_computed=tally.vectors_computed,
             vectors_reused=tally.vectors_reused,
             withheld=len(tally.withheld),
-            chunker=self.chunker.name,
+            chunker=self.preparer.chunker.name,
             seconds=time.monotonic() - self.began,
         )
 

@@ -10,7 +10,7 @@ is repeated by the next run where this one was interrupted.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -20,6 +20,7 @@ from pgsift._ingest_async import AsyncIngest
 from pgsift.embed import Embedder
 from pgsift.errors import InvalidArgument
 from pgsift.ingest import pipeline, sources, syncing
+from pgsift.ingest.chunkers import TextChunker
 from pgsift.ingest.parsers import Format, parser_name
 from pgsift.ingest.sources import Options
 from pgsift.ingest.syncing import Listing, SyncTarget
@@ -45,15 +46,19 @@ class AsyncSync(AsyncIngest):
         watermark: bool = False,
         allow_empty: bool = False,
         dry_run: bool = False,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Sequence[Embedder] | None = None,
+        chunker: str | TextChunker | None = None,
         chunk_size: int | None = None,
+        context_prefix: bool | None = None,
         keep_source: bool = False,
     ) -> None:
         super().__init__(
             store,
             tenant,
             embedder=None if dry_run else embedder,
+            chunker=chunker,
             chunk_size=chunk_size,
+            context_prefix=context_prefix,
             keep_source=keep_source,
             limits=options.limits,
         )
@@ -135,7 +140,7 @@ class AsyncSync(AsyncIngest):
             (
                 self.preparer.transformation,
                 *(parser_name(kind) for kind in get_args(Format)),
-                "" if self.embedder is None else str(getattr(self.embedder, "identity", self.embedder.name)),
+                ",".join(str(getattr(one.embedder, "identity", one.name)) for one in self.embedders),
             )
         )
 

@@ -23,6 +23,7 @@ from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_here
 from pgsift._ingest import Ingest, made_options
+from pgsift._models import BACKFILL_CHUNKS, Backfill, TenantEmbedder
 from pgsift._queries import NO_EMBEDDER, Replay, settings_of
 from pgsift._rebuild import Rebuild
 from pgsift._rerank import embed_tokens, reranked
@@ -39,7 +40,7 @@ from pgsift.errors import (
 )
 from pgsift.ingest import retrying
 from pgsift.ingest import sources as reading
-from pgsift.ingest.chunker import DEFAULT_TARGET
+from pgsift.ingest.chunkers import TextChunker, load_chunker
 from pgsift.ingest.formats import Limits
 from pgsift.ingest.sources import Source
 from pgsift.models import (
@@ -48,6 +49,8 @@ from pgsift.models import (
     AccessResult,
     Acronym,
     AuditFinding,
+    BackfillProgress,
+    BackfillReport,
     Citation,
     Claim,
     ClusterMember,
@@ -100,6 +103,7 @@ from pgsift.models import (
     SyncReport,
     SyncSource,
     Tenant,
+    TenantModel,
     TokenModel,
     UnrankedDocument,
 )
@@ -355,7 +359,12 @@ class Store:
         are stored.
         ``strip_questions``: whether questions are searched for without their interrogatives and auxiliaries.
         ``expand``: whether the words an acronym stands for are searched for too (:meth:`set_acronyms`).
+        ``chunker``, ``context_prefix``: what cuts the documents that are ingested from now on, ``None`` for
+        ``structure``, and whether title and section are indexed with every chunk (docs/chunkers.md); raises
+        :class:`~pgsift.errors.InvalidArgument` for a chunker that is not known here.
         """
+        if isinstance(options.get("chunker"), str):
+            load_chunker(options["chunker"])
         self._one(_calls.set_tenant(tenant, options))
 
     def set_default_access(
@@ -383,10 +392,12 @@ class Store:
         tenant: str,
         documents: Document | Mapping[str, Any] | Iterable[Document | Mapping[str, Any]],
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Sequence[Embedder] | None = None,
         model: str | None = None,
         run_id: int | None = None,
-        chunk_size: int = DEFAULT_TARGET,
+        chunker: str | TextChunker | None = None,
+        chunk_size: int | None = None,
+        context_prefix: bool | None = None,
     ) -> list[PutResult]:
         """Store documents, all of them or, when one is refused, none.
 
@@ -395,7 +406,13 @@ class Store:
         the vectors are computed.
         """
         ingest = Ingest(
-            self, tenant, embedder=embedder or self.embedder, model=model, chunk_size=chunk_size
+            self,
+            tenant,
+            embedder=embedder or self.embedder,
+            model=model,
+            chunker=chunker,
+            chunk_size=chunk_size,
+            context_prefix=context_prefix,
         )
         return ingest.put(documents, run_id)
 
@@ -404,7 +421,7 @@ class Store:
         tenant: str,
         sources: Source | Iterable[Source],
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Sequence[Embedder] | None = None,
         model: str | None = None,
         acl: Iterable[str] | None = None,
         classification: str | None = None,
@@ -413,7 +430,9 @@ class Store:
         key: str | None = None,
         sync: bool = False,
         keep_source: bool = False,
-        chunk_size: int = DEFAULT_TARGET,
+        chunker: str | TextChunker | None = None,
+        chunk_size: int | None = None,
+        context_prefix: bool | None = None,
         progress: Callable[[Progress], None] | None = None,
         token_embedder: TokenEmbedder | None = None,
         limits: Limits | None = None,
@@ -434,8 +453,11 @@ class Store:
         kept, compressed, and :meth:`document_source` gives them back; of a JSON line the whole line, which
         readers are not given. ``classification`` is for documents that bring none, in their front matter
         or their record; the tenant's options say which may be sent to a remote embedder, and the others are
-        stored without vectors and named in the report. ``chunk_size`` is the target size of a chunk in
-        units (:mod:`pgsift.ingest.chunker`). ``progress`` is called after every step. ``token_embedder``
+        stored without vectors and named in the report. ``chunker`` (``"window"``,
+        ``"window:words=150,overlap=30"``; :mod:`pgsift.ingest.chunkers`, docs/chunkers.md) cuts the texts, by
+        default the tenant's; ``chunk_size`` is the target of ``structure`` in units. ``context_prefix`` has title
+        and section indexed and embedded with every chunk, by default as the tenant says. What was cut otherwise is
+        cut anew. ``progress`` is called after every step. ``token_embedder``
         stores token vectors of the chunks that have none, when all else is stored (:meth:`embed_tokens`).
         ``limits`` (:class:`pgsift.ingest.formats.Limits`) is what the parser of one file may cost in time and
         memory, how many run at a time, and what an archive may hold.
@@ -460,7 +482,9 @@ class Store:
                         format=format,
                         embedder=embedder,
                         keep_source=keep_source,
+                        chunker=chunker,
                         chunk_size=chunk_size,
+                        context_prefix=context_prefix,
                         progress=progress,
                         limits=limits,
                     )
@@ -477,7 +501,9 @@ class Store:
             tenant,
             embedder=embedder or self.embedder,
             model=model,
+            chunker=chunker,
             chunk_size=chunk_size,
+            context_prefix=context_prefix,
             keep_source=keep_source,
             limits=limits,
         )
@@ -507,9 +533,11 @@ class Store:
         acl: Iterable[str] | None = None,
         classification: str | None = None,
         format: str | None = None,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Sequence[Embedder] | None = None,
         keep_source: bool = False,
-        chunk_size: int = DEFAULT_TARGET,
+        chunker: str | TextChunker | None = None,
+        chunk_size: int | None = None,
+        context_prefix: bool | None = None,
         progress: Callable[[Progress], None] | None = None,
         limits: Limits | None = None,
     ) -> SyncReport:
@@ -541,7 +569,9 @@ class Store:
                 watermark=watermark,
                 allow_empty=allow_empty,
                 embedder=embedder or self.embedder,
+                chunker=chunker,
                 chunk_size=chunk_size,
+                context_prefix=context_prefix,
                 keep_source=keep_source,
             ).synchronize(progress)
         with self._transaction() as connection, connection.transaction(force_rollback=True):
@@ -554,7 +584,9 @@ class Store:
                 watermark=watermark,
                 allow_empty=allow_empty,
                 dry_run=True,
+                chunker=chunker,
                 chunk_size=chunk_size,
+                context_prefix=context_prefix,
                 keep_source=keep_source,
             ).synchronize(progress)
 
@@ -576,13 +608,15 @@ class Store:
         tenant: str,
         keys: Iterable[str] | None = None,
         *,
-        embedder: Embedder | None = None,
-        chunk_size: int = DEFAULT_TARGET,
+        embedder: Embedder | Sequence[Embedder] | None = None,
+        chunker: str | TextChunker | None = None,
+        chunk_size: int | None = None,
+        context_prefix: bool | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> RebuildReport:
         """Make anew, from the bytes that :meth:`ingest` kept (``keep_source``), what is derived from documents:
-        their text, chunks, tokens and vectors, with the parsers, the chunker and the embedder of today. Of
-        all documents, or of those of the ``keys``.
+        their text, chunks, tokens and vectors, with the parsers, the chunker (as in :meth:`ingest`) and the
+        embedder of today. Of all documents, or of those of the ``keys``.
 
         What would come out as it is stored is left alone, so a second run changes nothing, and one that was
         interrupted is simply run again. A document made anew is a new version, whose history says which
@@ -591,7 +625,14 @@ class Store:
         no vector of its model get one, of documents without kept bytes too; without one, chunks that are new
         have none, and :meth:`embed_missing` makes them.
         """
-        rebuild = Rebuild(self, tenant, embedder=embedder or self.embedder, chunk_size=chunk_size)
+        rebuild = Rebuild(
+            self,
+            tenant,
+            embedder=embedder or self.embedder,
+            chunker=chunker,
+            chunk_size=chunk_size,
+            context_prefix=context_prefix,
+        )
         return rebuild.rebuild(keys, progress)
 
     def embed_missing(
@@ -758,7 +799,7 @@ class Store:
         tenant: str,
         ids: Sequence[int] | None = None,
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Sequence[Embedder] | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> RetryReport:
         """Read the sources of dead letters again, of all or of those of the numbers, each with the prefix,
@@ -783,7 +824,8 @@ class Store:
                         classification=task.options.classification,
                         embedder=wanted,
                         keep_source=task.keep_source,
-                        chunk_size=task.chunk_size,
+                        chunker=task.chunker,
+                        context_prefix=task.context_prefix,
                         progress=progress,
                         limits=task.options.limits,
                     )
@@ -793,7 +835,8 @@ class Store:
                     self,
                     tenant,
                     embedder=wanted,
-                    chunk_size=task.chunk_size,
+                    chunker=task.chunker,
+                    context_prefix=task.context_prefix,
                     keep_source=task.keep_source,
                     limits=task.options.limits,
                 )
@@ -1099,9 +1142,15 @@ class Store:
         document_prefix: str = "",
         lexical_weight: float = 1.0,
         dense_weight: float = 1.0,
+        pooling: str = "",
+        normalized: bool | None = None,
+        quantization: str = "none",
+        embedder: str | None = None,
     ) -> int:
         """Register an embedding model and return its number; the same again is harmless, other properties
-        are refused."""
+        are refused. ``precision`` is ``vector`` or ``halfvec``; with ``quantization`` ``binary`` the index
+        holds signs, and what it finds is ranked by the vectors. ``embedder`` is what
+        :func:`~pgsift.embed.load_embedder` loads, where that is not the model's name."""
         return self._one(
             _calls.register_model(
                 model,
@@ -1113,8 +1162,72 @@ class Store:
                 document_prefix=document_prefix,
                 lexical_weight=lexical_weight,
                 dense_weight=dense_weight,
+                pooling=pooling,
+                normalized=normalized,
+                quantization=quantization,
+                embedder=embedder,
             )
         )
+
+    def tenant_models(self, tenant: str, model: str | None = None) -> list[TenantModel]:
+        """The models of a tenant: which its searches use, which ingest keeps current, what is missing; or how
+        it stands with one."""
+        return self._all(_calls.show_models(tenant, model))
+
+    def keep_model(self, tenant: str, model: str, kept: bool = True) -> None:
+        """Have ingest keep the vectors of a model current beside those of the active one; or no longer, which
+        retires it: its vectors stay, new documents get none."""
+        self._one(_calls.keep_model(tenant, model, kept))
+
+    def backfill(
+        self,
+        tenant: str,
+        *,
+        embedder: Embedder | None = None,
+        keep: bool = True,
+        queries: bool = True,
+        rate: float | None = None,
+        batch: int = BACKFILL_CHUNKS,
+        progress: Callable[[BackfillProgress], None] | None = None,
+    ) -> BackfillReport:
+        """Make the vectors of the embedder's model for all chunks of a tenant that have none.
+
+        It may be interrupted at any time and run again: what was stored stays, ``batch`` chunks in each
+        transaction, and nothing is embedded twice. Texts whose vector is known, of this model or of one made
+        the same way, are not embedded. Documents may be stored, replaced and deleted meanwhile. With ``keep``
+        ingest keeps the model current from now on; with ``queries`` the queries whose vectors are cached for
+        searches by text alone get one of this model too. ``rate`` is how many texts are embedded a second at
+        most. What the tenant keeps from remote embedders (:meth:`set_tenant`) is not sent to one.
+
+        ``progress`` is called after every transaction. A run that ends with an exception leaves its report in
+        the attribute ``backfill_report`` of that.
+        """
+        chosen = embedder or self.embedder
+        if chosen is None:
+            raise InvalidArgument("there is no embedder", hint="Pass embedder=, or make the store with one.")
+        model = TenantEmbedder(self, tenant, chosen)
+        backfill = Backfill(model, rate=rate, batch=batch, progress=progress)
+        self.tenant(tenant)  # before a model is registered for it
+        model.register()
+        return backfill.run(keep=keep, queries=queries)
+
+    def activate_model(
+        self, tenant: str, model: str, *, allow_missing: bool = False
+    ) -> str | None:
+        """Make a model the one that searches of the tenant use unless they name another; the name of the one
+        before, which stays kept, so that activating it again is the way back.
+
+        Raises :class:`~pgsift.errors.ModelUnavailable` while chunks lack a vector of the model, unless
+        ``allow_missing``.
+        """
+        return self._one(_calls.activate_model(tenant, model, allow_missing))
+
+    def drop_model(self, model: str) -> bool:
+        """Remove a model with all its vectors, of all tenants; ``False`` when there is none of this name.
+
+        Raises :class:`~pgsift.errors.AlreadyExists` while it is the active one of a tenant.
+        """
+        return self._one(_calls.drop_model(model))
 
     def cache_query_embedding(
         self,

@@ -4,7 +4,7 @@
 -- What takes long comes first and locks nobody out. Then the table goes, for which nobody may be reading vectors or chunks for a moment: that lock is
 -- waited for half a second at a time, with pauses, so that a long search delays this function and not everybody behind it.
 CREATE OR REPLACE FUNCTION sift.drop_model(model text) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = '500ms'
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning SET lock_timeout = 500
 AS $$
 DECLARE
     c_attempts  CONSTANT integer := 20;

@@ -45,6 +45,7 @@ __all__ = [
     "load_embedder",
     "load_model",
     "named",
+    "properties_of",
     "reads",
 ]
 
@@ -82,6 +83,20 @@ def load_embedder(spec: str = DEFAULT_EMBEDDER, **options: Any) -> Embedder:
         f"unknown embedder {spec!r}",
         hint="Use minilm, static, onnx:FOLDER, sentence-transformers:NAME, fastembed:NAME or openai:MODEL.",
     )
+
+
+def properties_of(embedder: Embedder) -> dict[str, Any]:
+    """What makes the vectors of a model comparable, as far as the embedder decides it: arguments of
+    :meth:`pgsift.Store.register_model`."""
+    return {
+        "revision": embedder.revision,
+        "dimensions": embedder.dimensions,
+        "metric": embedder.metric,
+        "query_prefix": embedder.query_prefix,
+        "document_prefix": embedder.document_prefix,
+        "pooling": str(getattr(embedder, "pooling", "")),
+        "normalized": getattr(embedder, "normalized", None),
+    }
 
 
 def named(embedder: Embedder, name: str) -> Embedder:

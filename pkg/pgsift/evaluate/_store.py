@@ -13,6 +13,7 @@ import psycopg
 from pgsift.embed import Embedder
 from pgsift.errors import PgsiftError
 from pgsift.evaluate.collection import CollectionDocument
+from pgsift.ingest.chunkers import TextChunker
 from pgsift.models import Chunk, Document, Hit
 
 if TYPE_CHECKING:
@@ -27,16 +28,25 @@ class ScratchTenant:
     """A tenant of a name nobody else has, dropped on exit; what is stored in it is visible to ``public``.
 
     Without an embedder nothing is embedded, not even by an embedder that the store brings. With ``split``
-    documents are cut as an ingest cuts them; else each is one chunk.
+    documents are cut as an ingest cuts them, by a ``chunker`` if one is given; else each is one chunk.
     """
 
     def __init__(
-        self, store: Store, *, analyzer: str, embedder: Embedder | None, split: bool = False
+        self,
+        store: Store,
+        *,
+        analyzer: str,
+        embedder: Embedder | None,
+        split: bool = False,
+        chunker: TextChunker | None = None,
+        context_prefix: bool = False,
     ) -> None:
         self._store = store
         self._analyzer = analyzer
         self._embedder = embedder
         self._split = split
+        self._chunker = chunker
+        self._context_prefix = context_prefix
         self._name = f"_evaluate_{secrets.token_hex(8)}"
         self._stores_own = store.embedder
 
@@ -57,14 +67,30 @@ class ScratchTenant:
         """Store documents of title and text, with vectors if there is an embedder."""
         for start in range(0, len(documents), _BATCH):
             batch = documents[start : start + _BATCH]
-            self._store.put_documents(self._name, [self._document(document) for document in batch])
+            self._store.put_documents(
+                self._name,
+                [self._document(document) for document in batch],
+                chunker=self._chunker,
+                context_prefix=self._context_prefix,
+            )
             progress(start + len(batch), len(documents))
         self._store.fold_statistics(self._name)
+
+    def size(self) -> tuple[int, float]:
+        """Number of chunks that are ranked, and their mean number of tokens."""
+        statistics = self._store.stats(self._name)
+        return statistics.indexed_chunks, statistics.average_length
 
     def _document(self, document: CollectionDocument) -> Document:
         title = document.title or None
         if self._split and document.text.strip():
-            return Document(key=document.key, title=title, text=document.text, acl=(_PRINCIPAL,))
+            return Document(
+                key=document.key,
+                title=title,
+                text=document.text,
+                format=document.format,
+                acl=(_PRINCIPAL,),
+            )
         return Document(
             key=document.key, title=title, acl=(_PRINCIPAL,), chunks=(Chunk(body=document.text),)
         )

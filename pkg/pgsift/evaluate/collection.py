@@ -2,7 +2,8 @@
 
 A collection is a folder of three files::
 
-    corpus.jsonl    one object a line: id, title (may be missing or empty), text
+    corpus.jsonl    one object a line: id, title (may be missing or empty), text, format (markdown or html
+                    where the text has headings; else missing)
     queries.jsonl   one object a line: id, text
     qrels.tsv       query id, document id, grade (integer; above 0 is relevant), separated by tabs
 
@@ -29,6 +30,7 @@ class CollectionDocument:
     key: str
     title: str
     text: str
+    format: str = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +75,39 @@ def load_collection(folder: str | os.PathLike[str]) -> Collection:
         title = row.get("title") or ""
         if not isinstance(title, str):
             raise InvalidArgument(f"{where}: title is {type(title).__name__}, not a string")
-        documents[key] = CollectionDocument(key=key, title=title, text=_field(row, "text", where, blank=True))
-    queries: dict[str, str] = {}
-    for where, row in _objects(root / "queries.jsonl"):
-        key = _field(row, "id", where)
-        _refuse_twice(key, queries, where)
-        queries[key] = _field(row, "text", where, blank=True)
-    qrels = _read_qrels(root / "qrels.tsv", queries)
+        kind = row.get("format", "text")
+        if kind not in ("text", "markdown", "html"):
+            raise InvalidArgument(f"{where}: format is {kind!r}", hint="Use text, markdown or html.")
+        documents[key] = CollectionDocument(key, title, _field(row, "text", where, blank=True), kind)
+    queries, qrels = _read_judged(root)
     if not documents:
         raise InvalidArgument(f"{root / 'corpus.jsonl'} holds no document")
     return Collection(
         name=root.resolve().name, documents=tuple(documents.values()), queries=queries, qrels=qrels
     )
+
+
+def load_judged_queries(folder: str | os.PathLike[str]) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    """The judged queries of a folder, and grades by query and document: a collection without its documents.
+
+    Raises :class:`~pgsift.errors.InvalidArgument` as :func:`load_collection` does.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InvalidArgument(
+            f"{str(root)!r} is not a folder", hint="It is to hold queries.jsonl and qrels.tsv."
+        )
+    queries, qrels = _read_judged(root)
+    return {key: text for key, text in queries.items() if key in qrels}, qrels
+
+
+def _read_judged(root: Path) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    queries: dict[str, str] = {}
+    for where, row in _objects(root / "queries.jsonl"):
+        key = _field(row, "id", where)
+        _refuse_twice(key, queries, where)
+        queries[key] = _field(row, "text", where, blank=True)
+    return queries, _read_qrels(root / "qrels.tsv", queries)
 
 
 def _read_qrels(path: Path, queries: Mapping[str, str]) -> dict[str, dict[str, int]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from pgsift.ingest.chunker import DEFAULT_TARGET
 from pgsift.ingest.formats import Limits
 from pgsift.ingest.sources import Found, Options, read_file, walk
 from pgsift.models import DeadLetter, IngestReport
@@ -23,7 +22,8 @@ class Task:
 
     options: Options
     model: str | None
-    chunk_size: int
+    chunker: str | None
+    context_prefix: bool | None
     keep_source: bool
     sync: str | None
     feed: bool
@@ -72,7 +72,8 @@ def tasks(letters: Iterable[DeadLetter]) -> tuple[list[Task], list[int]]:
                     limits=Limits(**(told.get("limits") or {})),
                 ),
                 told.get("model"),
-                told.get("chunk_size") or DEFAULT_TARGET,
+                (told.get("chunking") or {}).get("chunker"),
+                (told.get("chunking") or {}).get("context_prefix"),
                 bool(told.get("keep_source")),
                 told.get("sync"),
                 feed,
