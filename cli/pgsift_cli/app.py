@@ -10,6 +10,7 @@ import typer
 
 from pgsift_cli import (
     acl,
+    browse,
     claims,
     dead_letters,
     delete,
@@ -70,7 +71,7 @@ app = typer.Typer(
 )
 
 for module in (
-    ingest, sync, rebuild, search, evidence, explain, explore, query_terms,
+    ingest, sync, rebuild, search, browse, evidence, explain, explore, query_terms,
     delete, history, documents, stats, embed_queries, evaluate, tune,
 ):  # fmt: skip
     module.register(app)
