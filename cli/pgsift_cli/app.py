@@ -35,6 +35,7 @@ from pgsift_cli import (
     stats,
     sync,
     tenants,
+    topics,
     tune,
     vocabulary,
 )
@@ -87,6 +88,7 @@ app.add_typer(claims.app, name="claims")
 app.add_typer(entities.app, name="entities")
 app.add_typer(models.app, name="models")
 app.add_typer(duplicates.app, name="duplicates")
+app.add_typer(topics.app, name="topics")
 app.add_typer(db_commands.app, name="db")
 app.add_typer(server_commands.app, name="server")
 

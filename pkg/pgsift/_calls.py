@@ -35,6 +35,7 @@ from pgsift.models import (
     DocumentSource,
     DocumentState,
     DocumentText,
+    DocumentTopic,
     DocumentVersion,
     EntityChunk,
     Evidence,
@@ -69,6 +70,8 @@ from pgsift.models import (
     Tenant,
     TenantModel,
     TokenModel,
+    Topic,
+    TopicRun,
     UnrankedDocument,
 )
 from pgsift.vectors import as_floats, as_matrix, matrix_text, vector_text
@@ -1062,6 +1065,101 @@ def repair(tenant: str, resume: str | None) -> Call[tuple[str, str | None, str |
         tenant=("text", name(tenant, "tenant")),
         steps=("integer", 1),
         resume=("text", resume),
+    )
+
+
+# Topics
+
+
+def documents_with_vectors(
+    tenant: str, model: str, k: int, after: int
+) -> Call[tuple[int, int, str, bytes]]:
+    """The next documents that have vectors: number, version, key and hash of what was embedded."""
+    return _call(
+        "documents_with_vectors",
+        "document_id, version, key, text_hash",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        k=("integer", integer(k, "k")),
+        after=("bigint", after),
+    )
+
+
+def document_vectors(tenant: str, ids: Sequence[int], model: str) -> Call[tuple[bytes, list[float]]]:
+    """The means of the vectors of documents, with the hash of what was embedded."""
+    return _call(
+        "document_vectors",
+        "text_hash, embedding",
+        lambda *row: row,
+        tenant=("text", name(tenant, "tenant")),
+        document_ids=("bigint[]", list(ids)),
+        model=("text", name(model, "model")),
+    )
+
+
+def put_topics(
+    tenant: str,
+    ids: Sequence[int],
+    versions: Sequence[int],
+    labels: Sequence[int],
+    strengths: Sequence[float],
+    distances: Sequence[float | None],
+    positions: Sequence[Sequence[float]],
+    model: str,
+    parameters: Mapping[str, Any],
+) -> Call[int]:
+    """Stores a run of topics: the number of documents left out."""
+    return _call(
+        "put_topics",
+        "left_out",
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        document_ids=("bigint[]", list(ids)),
+        versions=("integer[]", list(versions)),
+        labels=("integer[]", list(labels)),
+        strengths=("double precision[]", list(strengths)),
+        distances=("double precision[]", list(distances)),
+        xs=("double precision[]", [x for x, _ in positions]),
+        ys=("double precision[]", [y for _, y in positions]),
+        model=("text", name(model, "model")),
+        parameters=("jsonb", json.dumps(parameters)),
+    )
+
+
+def topic_run(tenant: str) -> Call[TopicRun]:
+    """The last run of topics."""
+    return _call("topic_run", TopicRun, TopicRun, tenant=("text", name(tenant, "tenant")))
+
+
+def list_topics(
+    tenant: str, principals: Iterable[str] | None, terms_k: int, keys_k: int, sample: int | None
+) -> Call[Topic]:
+    """The topics of visible documents."""
+    return _call(
+        "list_topics",
+        Topic,
+        Topic,
+        tenant=("text", name(tenant, "tenant")),
+        principals=("text[]", names(principals, "principals")),
+        terms_k=("integer", integer(terms_k, "terms")),
+        keys_k=("integer", integer(keys_k, "documents")),
+        sample=("integer", None if sample is None else integer(sample, "sample")),
+    )
+
+
+def document_topics(
+    tenant: str, topic: int | None, k: int | None, principals: Iterable[str] | None
+) -> Call[DocumentTopic]:
+    """Visible documents with their topics."""
+    return _call(
+        "document_topics",
+        DocumentTopic,
+        DocumentTopic,
+        tenant=("text", name(tenant, "tenant")),
+        of_topic=("integer", None if topic is None else integer(topic, "topic")),
+        k=("integer", None if k is None else integer(k, "k")),
+        principals=("text[]", names(principals, "principals")),
     )
 
 

@@ -674,6 +674,68 @@ class DuplicatesReport(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Topic(Record):
+    """A topic among the documents somebody may see: how many of these it holds, and which share of those that
+    were placed. ``terms`` are those of greatest class-based tf-idf with their ``weights``; ``keys`` and ``titles``
+    are of the documents nearest to its centre. Topic -1 are the outliers."""
+
+    topic: int
+    documents: int
+    share: float
+    terms: Sequence[str]
+    weights: Sequence[float]
+    keys: Sequence[str]
+    titles: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTopic(Record):
+    """A document and its topic; -1 where it is an outlier. ``strength`` is how firmly it belongs there,
+    ``distance`` that to the topic's centre, ``x`` and ``y`` where it lies in the picture; all ``None`` for
+    logins that may only read."""
+
+    topic: int
+    key: str
+    title: str | None
+    document_id: int
+    observed_at: datetime.datetime
+    strength: float | None
+    distance: float | None
+    x: float | None
+    y: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRun(Record):
+    """The last run of topics. ``documents`` were placed, ``outliers`` of them in no topic; ``unplaced`` have no
+    place: they were stored since, or have no vector."""
+
+    run: int
+    made_at: datetime.datetime
+    made_by: str
+    model: str
+    parameters: Mapping[str, Any]
+    documents: int
+    topics: int
+    outliers: int
+    unplaced: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsReport(Record):
+    """What a run of topics found. ``without_vector`` documents were left out, and ``left_out`` more because they
+    were replaced meanwhile; the vectors of ``cached`` came from the cache."""
+
+    run: TopicRun
+    topics: Sequence[Topic]
+    documents: Sequence[DocumentTopic]
+    without_vector: int
+    left_out: int
+    cached: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentState(Record):
     """What is stored of a document: ``content_hash`` in hexadecimal, chunks, chunks without a vector of the
     model, and who may see it (``denied`` beats ``principals``)."""

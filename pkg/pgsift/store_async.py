@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -31,6 +33,7 @@ from pgsift.domain.query import parse_query
 from pgsift.embed import Embedder, is_embeddable, reads
 from pgsift.errors import (
     InvalidArgument,
+    ModelUnavailable,
     PgsiftError,
     SchemaVersionMismatch,
     UnknownTenant,
@@ -62,6 +65,7 @@ from pgsift.models import (
     DocumentSource,
     DocumentState,
     DocumentText,
+    DocumentTopic,
     DocumentVersion,
     DuplicatesReport,
     EntityChunk,
@@ -104,6 +108,9 @@ from pgsift.models import (
     Tenant,
     TenantModel,
     TokenModel,
+    Topic,
+    TopicRun,
+    TopicsReport,
     UnrankedDocument,
 )
 from pgsift.rerank import Reranker, TokenEmbedder
@@ -1052,6 +1059,139 @@ class AsyncStore:
             diagnostic = error.diag.message_primary if isinstance(error, psycopg.Error) else error.message
             complaints.append(diagnostic or str(error))
         return Mended(action.check_name, action.object, action.text, "; ".join(complaints) or None)
+
+    # Topics
+
+    async def find_topics(
+        self,
+        tenant: str,
+        *,
+        seed: int = 42,
+        neighbors: int | None = None,
+        min_size: int | None = None,
+        cache: bool | str | os.PathLike[str] = True,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> TopicsReport:
+        """Find the topics of a tenant's documents by the vectors of its active model, and store them in place of
+        those of the last run, in one transaction.
+
+        How, and what ``seed`` fixes, says :mod:`pgsift.topics`. ``neighbors`` is how many neighbours of a document
+        UMAP looks at, ``min_size`` how many documents make a topic; left out, each is the greater the more
+        documents there are, up to 15. ``cache`` is where the documents' vectors are kept between runs, all that is: the user's cache
+        directory, a folder, or with ``False`` nowhere. ``progress`` is called with ``"read"``, ``"cluster"`` or
+        ``"store"``, the documents done and those to be done.
+
+        :class:`~pgsift.errors.InvalidArgument` for fewer than two documents with vectors,
+        :class:`~pgsift.errors.ModelUnavailable` where the tenant has no model. Needs the extra ``topics``.
+        """
+        from pgsift import topics
+
+        began = time.perf_counter()
+        topics.check(seed=seed, neighbors=neighbors, min_size=min_size)
+        model = (await self.tenant(tenant)).model
+        if model is None:
+            raise ModelUnavailable(
+                f"tenant {tenant!r} has no embedding model, and topics are found by vectors",
+                hint="Ingest with an embedder.",
+            )
+        described = next(found for found in await self.models() if found.model == model)
+        await run_in_thread(topics.load_libraries)
+        import numpy as np
+
+        found: list[tuple[int, int, str, bytes]] = []
+        while batch := await self._all(
+            _calls.documents_with_vectors(tenant, model, 1000, found[-1][0] if found else 0)
+        ):
+            found += batch
+        # In the order of keys: the numbers of documents depend on the order in which they came.
+        found.sort(key=lambda row: row[2])
+        kept = None
+        if cache is not False:
+            folder = topics.default_cache() if cache is True else Path(cache)
+            kept = topics.VectorCache(folder, tenant, described)
+        known = {} if kept is None else await run_in_thread(kept.read)
+        missing = [row[0] for row in found if row[3] not in known]
+        cached = len(found) - len(missing)
+        for ids in topics.batches(missing, 500):
+            if progress is not None:
+                progress("read", cached, len(found))
+            for text_hash, vector in await self._all(_calls.document_vectors(tenant, ids, model)):
+                known[text_hash] = np.asarray(vector, dtype=np.float32)
+            cached += len(ids)
+        cached = len(found) - len(missing)
+        # Not what was replaced while its vector was read.
+        found = [row for row in found if row[3] in known]
+        if kept is not None and found:
+            await run_in_thread(kept.write, {row[3]: known[row[3]] for row in found})
+        if not found:
+            raise topics.too_few(0)
+        vectors, directed = topics.unit(np.stack([known[row[3]] for row in found]))
+        found = [row for row, has_direction in zip(found, directed, strict=True) if has_direction]
+        if progress is not None:
+            progress("cluster", 0, len(found))
+        size = topics.default_min_size(len(found)) if min_size is None else min_size
+        near = topics.default_neighbors(len(found)) if neighbors is None else neighbors
+        made = await run_in_thread(
+            lambda: topics.cluster(vectors[directed], seed=seed, neighbors=near, min_size=size)
+        )
+        if progress is not None:
+            progress("store", len(found), len(found))
+        left_out = await self._one(
+            _calls.put_topics(
+                tenant,
+                [row[0] for row in found],
+                [row[1] for row in found],
+                made.labels.tolist(),
+                made.strengths.tolist(),
+                [None if math.isnan(far) else far for far in made.distances.tolist()],
+                made.positions.tolist(),
+                model,
+                topics.parameters(seed=seed, neighbors=near, min_size=size),
+            )
+        )
+        everybody = ("sift:writer",)
+        run = await self._one(_calls.topic_run(tenant))
+        return TopicsReport(
+            run,
+            await self._all(_calls.list_topics(tenant, everybody, 10, 3, None)),
+            await self._all(_calls.document_topics(tenant, None, None, everybody)),
+            run.unplaced,
+            left_out,
+            cached,
+            time.perf_counter() - began,
+        )
+
+    async def topics(
+        self,
+        tenant: str,
+        *,
+        principals: Iterable[str] | None = None,
+        terms: int = 10,
+        documents: int = 3,
+        sample: int | None = 100,
+    ) -> list[Topic]:
+        """The topics of the documents these principals may see, as the last run found them, the outliers last.
+
+        The terms are counted in the ``sample`` visible documents of each topic that are nearest to its centre,
+        in all where it is ``None``: topics of many long documents then take their time."""
+        return await self._all(_calls.list_topics(tenant, principals, terms, documents, sample))
+
+    async def document_topics(
+        self,
+        tenant: str,
+        *,
+        topic: int | None = None,
+        k: int | None = None,
+        principals: Iterable[str] | None = None,
+    ) -> list[DocumentTopic]:
+        """The documents these principals may see with their topics, or those of one, the nearest to its centre
+        first."""
+        return await self._all(_calls.document_topics(tenant, topic, k, principals))
+
+    async def topic_run(self, tenant: str) -> TopicRun | None:
+        """The last run of topics; ``None`` where there was none."""
+        found = await self._all(_calls.topic_run(tenant))
+        return found[0] if found else None
 
     # Near-duplicates
 
