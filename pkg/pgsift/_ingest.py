@@ -356,13 +356,17 @@ class Ingest:
                 break
             if found.group:
                 preparing.add(self._changed(found.group))
-            # The next is read and prepared while this is embedded, and while what was before is stored.
-            reading.start(self._read, preparing)
+            # The next is read and prepared while this is embedded, and while what was before is stored; but what
+            # is at hand does not wait for a source that does.
+            if self.reads_apart:
+                reading.start(self._read, preparing)
             if found.prepared:
                 for one in self.embedders:
                     one.next_portion()
                 self._embed(found.prepared)
                 storing.start(self._store, found.prepared)
+            if not self.reads_apart:
+                reading.start(self._read, preparing)
         storing.wait()
         self._bury()
         for one in self.embedders:

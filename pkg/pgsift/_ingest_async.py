@@ -355,13 +355,17 @@ class AsyncIngest:
                 break
             if found.group:
                 preparing.add(await self._changed(found.group))
-            # The next is read and prepared while this is embedded, and while what was before is stored.
-            await reading.start(self._read, preparing)
+            # The next is read and prepared while this is embedded, and while what was before is stored; but what
+            # is at hand does not wait for a source that does.
+            if self.reads_apart:
+                await reading.start(self._read, preparing)
             if found.prepared:
                 for one in self.embedders:
                     one.next_portion()
                 await self._embed(found.prepared)
                 await storing.start(self._store, found.prepared)
+            if not self.reads_apart:
+                await reading.start(self._read, preparing)
         await storing.wait()
         await self._bury()
         for one in self.embedders:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from pgsift import Store
@@ -100,7 +101,10 @@ def test_the_reader_went_away() -> None:
         assert process.wait(60) == 141
 
 
-def test_interrupted(environment: dict[str, str], schema_dsn: str, tenant: str) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupted(
+    environment: dict[str, str], schema_dsn: str, tenant: str, sent: signal.Signals, code: int
+) -> None:
     with (
         Store(schema_dsn) as store,
         subprocess.Popen(
@@ -118,15 +122,21 @@ def test_interrupted(environment: dict[str, str], schema_dsn: str, tenant: str) 
         while store.stats(tenant).documents == 0:
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         out, err = process.communicate(timeout=60)
-        assert process.returncode == 130, err
+        assert process.returncode == code, err
         assert b"Traceback" not in err and b"interrupted" in err
         stats = store.stats(tenant)
         # The summary says what was done.
         assert f"documents: {stats.documents:,} created".encode() in out, out
         assert 0 < stats.documents < 4500
         assert stats.documents == stats.chunks == stats.indexed_chunks
+        with psycopg.connect(schema_dsn) as connection:
+            query = (
+                "SELECT r.finished_at IS NOT NULL, r.summary ? 'interrupted' FROM sift.ingest_runs AS r"
+                " JOIN sift.tenants AS t ON t.tenant_id = r.tenant_id WHERE t.name = %s"
+            )
+            assert connection.execute(query, (tenant,)).fetchall() == [(True, True)]
         assert len(store.lexical_search(tenant, "winch", k=5000, principals=["public"])) == stats.documents
 
 

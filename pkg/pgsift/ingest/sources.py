@@ -184,10 +184,13 @@ def given_roots(sources: Source | Iterable[Source]) -> list[str]:
 
 
 def are_paths(sources: Any) -> bool:
-    """Whether all sources are files, folders and standard input, and none is made by the caller's code."""
+    """Whether all sources are files and folders: none is made by the caller's code, nor waits for another
+    program, as standard input may."""
     if isinstance(sources, str | os.PathLike):
-        return True
-    return isinstance(sources, list | tuple) and all(isinstance(source, str | os.PathLike) for source in sources)
+        sources = [sources]
+    return isinstance(sources, list | tuple) and all(
+        isinstance(source, str | os.PathLike) and os.fspath(source) != "-" for source in sources
+    )
 
 
 def folders_and_rest(sources: Any) -> tuple[list[str], list[Any]]:
@@ -361,7 +364,8 @@ def read_file(
     uri = _uri(path)
     suffix = path.suffix.lower()
     try:
-        if suffix in JSON_LINES or options.format == "jsonl":
+        # What is given by itself may be a pipe; one that lies in a folder would be waited for for ever.
+        if (suffix in JSON_LINES or options.format == "jsonl") and (not in_folder or path.is_file()):
             with path.open("rb") as lines:
                 yield from read_lines(
                     lines, key, uri, replace(options, prefix=f"{key}#") if in_folder else options, origin
