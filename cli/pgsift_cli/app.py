@@ -58,6 +58,7 @@ EXIT_CODES = {
     9: "the server's disk is full, its memory used up, or it takes no more connections",
     70: "a fault in pgsift itself",
     130: "interrupted by Ctrl-C",
+    143: "terminated (SIGTERM), in the same good order",
     141: "the reader of standard output went away",
 }
 
@@ -162,8 +163,9 @@ def _run(arguments: list[str], *, as_json: bool) -> int:
         return failed(error.format_message(), 2, hint)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1
-    except (Interrupted, KeyboardInterrupt, typer.Abort):
-        return failed("interrupted", 130, "What was stored so far stays, each document whole.")
+    except (Interrupted, KeyboardInterrupt, typer.Abort) as error:
+        code = error.exit_code if isinstance(error, Interrupted) else 130
+        return failed("interrupted", code, "What was stored so far stays, each document whole.")
     except (BrokenPipeError, ReaderGone):
         raise
     except Exception as error:
