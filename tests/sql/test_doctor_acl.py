@@ -47,21 +47,21 @@ def store(dsn: str, make_login: Callable[..., str]) -> Iterator[str]:
 
 def test_a_sound_store(store: str, make_login: Callable[..., str]) -> None:
     for dsn, from_tables in ((store, True), (make_login(store, "sift_writer"), False), (make_login(store, "sift_owner"), True)):
-        report = doctor_acl.fuzz(dsn, rounds=4, seed=1)
+        report = doctor_acl.fuzz(dsn, rounds=2, seed=1)
         assert report.findings == []
         assert report.clean
         assert report.from_tables is from_tables
         assert report.tenants == ["a", "b"]
-        assert report.calls > 300
+        assert report.calls > 200
     for statistics in ("visible", "tenant"):
         with psycopg.connect(store, autocommit=True) as admin:
             admin.execute("SELECT sift.set_tenant('a', %s::jsonb)", (json.dumps({"statistics": statistics}),))
             admin.execute("SELECT sift.pack_postings('a', purge => true)")
-        assert doctor_acl.fuzz(store, tenant="a", rounds=2).clean
+        assert doctor_acl.fuzz(store, tenant="a", rounds=1).clean
 
 
 def test_the_same_seed_asks_the_same(store: str) -> None:
-    reports = [doctor_acl.fuzz(store, rounds=2, seed=seed) for seed in (5, 5, 6, 7, 8)]
+    reports = [doctor_acl.fuzz(store, rounds=1, seed=seed) for seed in (5, 5, 6)]
     assert reports[0] == reports[1]
     assert len({report.calls for report in reports}) > 1
 
@@ -101,7 +101,7 @@ def test_a_broken_store(store: str, fault: str) -> None:
             (definition,) = admin.execute("SELECT pg_get_functiondef(p.oid) FROM pg_proc AS p WHERE p.oid = %s::regproc", (f"sift.{function}",)).fetchone() or ("",)
             assert old in definition
             admin.execute(definition.replace(old, new).encode())
-    report = doctor_acl.fuzz(store, rounds=6, seed=3)
+    report = doctor_acl.fuzz(store, rounds=1, seed=3)
     assert report.clean is (fault in HARMLESS), report.findings[:3]
 
 
