@@ -26,6 +26,7 @@ from pgsift_cli import (
     groups,
     history,
     ingest,
+    judgments,
     log,
     manifest,
     models,
@@ -81,6 +82,7 @@ doctor.register(app)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(manifest.app, name="manifest")
 app.add_typer(log.app, name="log")
+app.add_typer(judgments.app, name="judgments")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(acl.app, name="acl")
 app.add_typer(groups.app, name="groups")
