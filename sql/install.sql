@@ -37,6 +37,8 @@
 \ir tables/chunk_token_embeddings.sql
 \ir tables/embedding_stats.sql
 \ir tables/query_embeddings.sql
+\ir tables/term_embeddings.sql
+\ir tables/term_fits.sql
 \ir tables/signature_settings.sql
 \ir tables/document_signatures.sql
 \ir tables/signature_bands.sql
@@ -207,8 +209,12 @@
 \ir internal/_check_choice.sql
 \ir internal/_expansions.sql
 \ir internal/_is_visible_term.sql
+\ir internal/_fitted_terms.sql
+\ir internal/_approximate_vector.sql
 \ir internal/_prefix_terms.sql
 \ir internal/_read_query.sql
+\ir internal/_query_vector.sql
+\ir internal/_embed_query.sql
 \ir internal/_window_table.sql
 \ir internal/_find_in_run.sql
 \ir internal/_find_terms_slowly.sql
@@ -314,6 +320,13 @@
 \ir functions/chunks_without_embedding.sql
 \ir functions/known_embeddings.sql
 \ir functions/cache_query_embedding.sql
+\ir functions/embed_query.sql
+\ir functions/query_vector_terms.sql
+\ir functions/chunks_to_fit.sql
+\ir functions/terms_without_embedding.sql
+\ir functions/put_term_embeddings.sql
+\ir functions/drop_term_embeddings.sql
+\ir functions/show_term_fits.sql
 \ir functions/queries_without_embedding.sql
 \ir functions/lexical_search.sql
 \ir functions/dense_search.sql

@@ -13,6 +13,8 @@ BEGIN
     DELETE FROM sift.judgments AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.tenant_models AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.query_embeddings AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.term_fits AS x WHERE x.tenant_id = v_tenant_id;
+    DELETE FROM sift.term_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.chunk_token_embeddings AS x WHERE x.tenant_id = v_tenant_id;
     DELETE FROM sift.embedding_stats AS x WHERE x.tenant_id = v_tenant_id;

@@ -73,14 +73,15 @@ RETURNS TABLE (
     context          text,
     context_start    integer,
     context_page     integer,
-    context_of       integer
+    context_of       integer,
+    query_vector     text
 )
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     SELECT s.rank, s.score, s.lexical_rank, s.lexical_score, s.dense_rank, s.distance, s.chunk_id, s.document_id, s.key, s.title, s.kind,
-           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights, s.claim, s.snippet_page, s.context, s.context_start, s.context_page, s.context_of
+           s.section, s.page, s.char_start, s.char_end, s.document_version, s.body, s.metadata, s.duplicates, s.legs, s.dense_path, s.rerank_score, s.former_rank, s.may_be_sent, s.snippet, s.snippet_start, s.highlights, s.claim, s.snippet_page, s.context, s.context_start, s.context_page, s.context_of, s.query_vector
     FROM sift._caller AS c
     CROSS JOIN LATERAL sift._search(
         c.role_id, c.proof, search.tenant, search.query, search.k, search.principals, search.filter, search.query_embedding, search.mode, search.model,

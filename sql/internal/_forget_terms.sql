@@ -7,6 +7,14 @@ DECLARE
     v_tenant_id integer := tenant_id;
     v_held      tid[];
 BEGIN
+    DELETE FROM sift.term_embeddings AS e
+    WHERE e.tenant_id = v_tenant_id AND e.term = ANY (terms)
+      AND NOT EXISTS (SELECT FROM sift.chunk_terms AS w WHERE w.tenant_id = v_tenant_id AND w.term = e.term)
+      AND NOT EXISTS (
+          SELECT FROM sift.packed_chunks AS d
+          CROSS JOIN LATERAL (SELECT FROM sift.posting_blocks AS o
+                              WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = e.term OFFSET 0) AS r
+          WHERE d.tenant_id = v_tenant_id);
     v_held := ARRAY(
         SELECT n.place
         FROM unnest((SELECT terms)) AS t (term)

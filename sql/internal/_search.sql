@@ -94,7 +94,8 @@ RETURNS TABLE (
     context          text,
     context_start    integer,
     context_page     integer,
-    context_of       integer
+    context_of       integer,
+    query_vector     text
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET client_min_messages = warning
     SET plan_cache_mode = force_generic_plan
@@ -112,6 +113,7 @@ DECLARE
     v_terms        text[] := '{}';
     v_query        record;
     v_vector       real[] := query_embedding;
+    v_origin       text;
     v_lexical      boolean;
     v_dense        boolean;
     v_predicate    text;
@@ -259,12 +261,11 @@ BEGIN
         IF cardinality(v_lists) = 0 THEN
             RETURN;
         END IF;
-        SELECT q.embedding INTO v_vector
-        FROM sift.query_embeddings AS q
-        WHERE q.tenant_id = v_tenant_id AND q.model_id = v_model.model_id
-          AND q.query IN (btrim(v_query.plain_text, E' \t\r\n'), btrim(_search.query, E' \t\r\n'))
-        ORDER BY q.query = btrim(v_query.plain_text, E' \t\r\n') DESC
-        LIMIT 1;
+    END IF;
+    IF mode <> 'lexical' THEN
+        SELECT r.vector, r.weights, r.origin INTO v_vector, v_weights, v_origin
+        FROM sift._query_vector(v_tenant_id, v_model.model_id, v_tenant.analyzer, query, v_query.plain_text, v_lists, mode, weights, v_vector,
+                                v_weights) AS r;
     END IF;
     IF v_vector IS NOT NULL THEN
         IF v_model.model_id IS NULL THEN
@@ -285,13 +286,13 @@ BEGIN
                 WHEN v_query.restricts AND cardinality(v_terms) = 0 AND mode <> 'dense' AND v_vector IS NULL THEN
                     'nothing to search for: the query only says what to leave out'
                 WHEN mode = 'lexical' THEN 'the query holds no searchable term'
-                WHEN mode = 'dense' THEN 'there is no query vector: none was given, and none is cached for this text'
+                WHEN mode = 'dense' THEN 'there is no query vector: none was given, none is cached for this text, and none can be approximated'
                 WHEN cardinality(v_terms) > 0 THEN 'nothing to search for: the weight of the lexical leg is 0, and there is no query vector'
                 WHEN v_vector IS NOT NULL THEN 'nothing to search for: the query holds no searchable term, and the weight of the dense leg is 0'
                 ELSE 'nothing to search for: the query holds no searchable term, and there is no query vector' END,
             HINT = CASE WHEN v_query.restricts AND cardinality(v_terms) = 0 AND mode <> 'dense' AND v_vector IS NULL
                 THEN 'Name a word to look for as well. A word that begins with - is looked for with plain => true.'
-                ELSE 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, or cache it with sift.cache_query_embedding.' END;
+                ELSE 'sift.query_terms(tenant, query) shows what was dropped and why; pass query_embedding, cache it with sift.cache_query_embedding, or have words approximate it: pgsift models fit-terms.' END;
     END IF;
     -- Where the active model is fused, chunks without a vector are found by their words; who asks for another, or for vectors alone, should know.
     IF v_dense AND v_as_of IS NULL AND (mode = 'dense' OR v_model_id IS DISTINCT FROM v_tenant.model_id) THEN
@@ -573,7 +574,7 @@ BEGIN
                d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
                d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
            v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank],
-           v_contexts[g.rank], v_context_starts[g.rank], v_context_pages[g.rank], v_context_ofs[g.rank] + v_skip
+           v_contexts[g.rank], v_context_starts[g.rank], v_context_pages[g.rank], v_context_ofs[g.rank] + v_skip, CASE WHEN v_dense THEN v_origin END
         FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                     v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
              AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)
@@ -603,7 +604,7 @@ BEGIN
            d.key, d.title, c.kind, array_to_string(c.section_path, ' > '), c.page, c.char_start, c.char_end, d.version, c.body,
            d.metadata, g.duplicates, v_legs, v_path, g.rerank_score, g.former_rank, d.may_be_sent,
            v_snippets[g.rank], v_snippet_starts[g.rank], v_highlights[g.rank], v_claims[g.rank], v_snippet_pages[g.rank],
-           v_contexts[g.rank], v_context_starts[g.rank], v_context_pages[g.rank], v_context_ofs[g.rank] + v_skip
+           v_contexts[g.rank], v_context_starts[g.rank], v_context_pages[g.rank], v_context_ofs[g.rank] + v_skip, CASE WHEN v_dense THEN v_origin END
     FROM unnest(v_page_chunks, v_page_documents, v_page_scores, v_page_lexical_ranks, v_page_lexical_scores, v_page_dense_ranks,
                 v_page_distances, v_page_duplicates, v_page_reranked, v_page_former) WITH ORDINALITY
          AS g (chunk_id, document_id, score, lexical_rank, lexical_score, dense_rank, distance, duplicates, rerank_score, former_rank, rank)

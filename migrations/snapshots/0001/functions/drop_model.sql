@@ -38,6 +38,8 @@ BEGIN
         FOR v_tenant_id IN SELECT t.tenant_id FROM sift.tenants AS t ORDER BY t.tenant_id LOOP
             DELETE FROM sift.vector_history AS x WHERE x.tenant_id = v_tenant_id AND x.model_id = v_model_id;
             DELETE FROM sift.query_embeddings AS x WHERE x.tenant_id = v_tenant_id AND x.model_id = v_model_id;
+            DELETE FROM sift.term_fits AS x WHERE x.tenant_id = v_tenant_id AND x.model_id = v_model_id;
+            DELETE FROM sift.term_embeddings AS x WHERE x.tenant_id = v_tenant_id AND x.model_id = v_model_id;
             DELETE FROM sift.embedding_stats AS x WHERE x.tenant_id = v_tenant_id AND x.model_id = v_model_id;
             DELETE FROM sift.tenant_models AS x WHERE x.tenant_id = v_tenant_id AND x.model_id = v_model_id;
         END LOOP;

@@ -253,7 +253,8 @@ BEGIN
         name := v_legs[i];
         rank := v_ranks[i];
         value := v_figures[i];
-        detail := v_details[i];
+        detail := concat_ws('; ', CASE WHEN i = 2 AND s.origin = 'approximated' THEN 'the query vector is approximated by its words' END, v_details[i]);
+        detail := nullif(detail, '');
         RETURN NEXT;
     END LOOP;
     FOR i IN 1 .. 2 LOOP

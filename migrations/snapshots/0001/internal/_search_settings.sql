@@ -4,6 +4,7 @@
 --   filter_predicate  the filter alone; conditions: with those of the query; predicate: with that of the strategy, too. All read bound.
 --   limited           hits that are claims are counted
 --   terms, vector     of the legs that run; empty, and NULL, where one does not
+--   origin            of the vector: given, cached or approximated
 --   reaches           how deep the tiers reach, see sift._search
 CREATE OR REPLACE FUNCTION sift._search_settings(
     caller          oid,
@@ -34,6 +35,7 @@ CREATE OR REPLACE FUNCTION sift._search_settings(
     OUT statistics       text,
     OUT terms            text[],
     OUT vector           real[],
+    OUT origin           text,
     OUT model_id         integer,
     OUT filter_predicate text,
     OUT conditions       text,
@@ -52,6 +54,7 @@ DECLARE
     v_model     record;
     v_query     record;
     v_model_id  integer;
+    v_asked     double precision[] := weights;
 BEGIN
     PERFORM FROM sift._search(caller, proof, tenant, query, 0, principals, filter, query_embedding, mode, model, depth, rrf_k, weights,
                               NULL, true, NULL, NULL, as_of, plain => plain, strip_questions => strip_questions, expand => expand,
@@ -88,15 +91,9 @@ BEGIN
         terms := '{}';
     END IF;
     IF mode = 'dense' OR mode = 'hybrid' AND weights[2] > 0::double precision THEN
-        vector := query_embedding;
-        IF vector IS NULL AND query IS NOT NULL AND cardinality(lists) > 0 THEN
-            SELECT q.embedding INTO vector
-            FROM sift.query_embeddings AS q
-            WHERE q.tenant_id = v_tenant_id AND q.model_id = v_model_id
-              AND q.query IN (btrim(v_query.plain_text, E' \t\r\n'), btrim(_search_settings.query, E' \t\r\n'))
-            ORDER BY q.query = btrim(v_query.plain_text, E' \t\r\n') DESC
-            LIMIT 1;
-        END IF;
+        SELECT r.vector, r.weights, r.origin INTO vector, weights, origin
+        FROM sift._query_vector(v_tenant_id, v_model_id, v_tenant.analyzer, query, v_query.plain_text, lists, mode, v_asked, query_embedding,
+                                weights) AS r;
     END IF;
     reaches := CASE
         WHEN depth IS NOT NULL THEN ARRAY[depth]
