@@ -169,8 +169,6 @@ def _made(
                 if (when := _utc(getattr(row, name))) is not None:
                     record[name] = when
             prepared.withheld = embed and preparer.remote is not None and not preparer.remote.allows(record)
-            if prepared.withheld:
-                prepared.texts = ["" for _ in prepared.texts]
             # What is kept is what was kept, byte for byte.
             assert row.content is not None and row.media_type is not None
             prepared.source = (row.media_type, row.content)

@@ -284,7 +284,7 @@ class Preparer:
         if embed:
             prepared.texts = [
                 ""
-                if prepared.withheld or "embedding" in chunk or not self._is_ranked(chunk)
+                if "embedding" in chunk or not self._is_ranked(chunk)
                 else _embedding_text(title, chunk["body"])
                 for chunk in chunks
             ]
