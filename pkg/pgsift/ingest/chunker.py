@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-BlockKind = Literal["heading", "title", "paragraph", "item", "code", "table", "skip"]
+BlockKind = Literal["heading", "title", "paragraph", "item", "code", "table", "caption", "skip"]
 ChunkKind = Literal["text", "title", "section_header", "table", "reference"]
 
 #: Target size of a chunk, in units.

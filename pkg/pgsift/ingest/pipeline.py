@@ -332,6 +332,9 @@ class Preparer:
             page = parsed.page(span.start)
             if page is not None:
                 chunk["page"] = page
+                breaks = parsed.page_breaks(span.start, span.end)
+                if breaks:
+                    chunk["page_breaks"] = breaks
             chunks.append(chunk)
         if is_title:
             chunks[0][_IS_TITLE] = True
@@ -355,6 +358,8 @@ class Preparer:
                     cleaned += sum(changes for _, changes in pairs)
             if source.page is not None:
                 chunk["page"] = source.page
+            if source.page_breaks:
+                chunk["page_breaks"] = [list(pair) for pair in source.page_breaks]
             if source.supports is not None:
                 chunk["supports"] = list(source.supports)
             if source.evidence_span is not None:
@@ -447,6 +452,7 @@ def _chunk_identity(chunk: Chunk) -> list[Any]:
         vector,
         sorted(chunk.entities),
         *(() if chunk.overlap_tokens is None else (chunk.overlap_tokens,)),
+        *(([list(pair) for pair in chunk.page_breaks],) if chunk.page_breaks else ()),
         *(() if chunk.supports is None else (list(chunk.supports), chunk.evidence_span, chunk.effect)),
     ]
 

@@ -38,7 +38,7 @@ class Spec:
 _OOXML = "application/vnd.openxmlformats-officedocument"
 
 FORMATS: Mapping[str, Spec] = {
-    "pdf": Spec("pdf", 1, "pdf", ("pypdfium2",), "PDF", "application/pdf"),
+    "pdf": Spec("pdf", 2, "pdf", ("pypdfium2",), "PDF", "application/pdf"),
     "docx": Spec("docx", 1, "office", ("python-docx",), "Word document", f"{_OOXML}.wordprocessingml.document"),
     "pptx": Spec("pptx", 1, "office", ("python-pptx",), "presentation", f"{_OOXML}.presentationml.presentation"),
     "xlsx": Spec("xlsx", 1, "office", ("openpyxl",), "workbook", f"{_OOXML}.spreadsheetml.sheet"),

@@ -29,6 +29,7 @@ class TextBuilder:
         self._length = 0
         self.blocks: list[Block] = []
         self.pages: list[int] = []
+        self.page_numbers: list[int] = []
         self.cleaned = 0
 
     @property
@@ -36,14 +37,17 @@ class TextBuilder:
         """Characters so far."""
         return self._length
 
-    def page(self) -> None:
-        """Begin a page (slide, sheet); what is added next is on it."""
+    def page(self, number: int | None = None) -> None:
+        """Begin a page (slide, sheet), the next one unless it is named; what is added next is on it."""
         self.pages.append(self._length + (2 if self._length else 0))
+        self.page_numbers.append(max(self.page_numbers, default=0) + 1 if number is None else number)
 
-    def pages_at(self, offsets: Iterable[int]) -> None:
-        """Begin pages at these places of the block added last, counted from its first character."""
+    def pages_at(self, begins: Iterable[tuple[int, int]]) -> None:
+        """Begin pages at places of the block added last, counted from its first character; with their numbers."""
         start = self.blocks[-1].start
-        self.pages.extend(start + offset for offset in offsets)
+        for offset, number in begins:
+            self.pages.append(start + offset)
+            self.page_numbers.append(number)
 
     def add(self, text: str, kind: BlockKind = "paragraph", level: int = 0) -> None:
         """Append a block; one without text is nothing."""
@@ -121,6 +125,9 @@ class TextBuilder:
             language=clean_text(language)[0] if language else None,
             cleaned=self.cleaned,
             pages=tuple(min(page, len(text)) for page in self.pages),
+            page_numbers=()
+            if self.page_numbers == list(range(1, len(self.pages) + 1))
+            else tuple(self.page_numbers),
         )
 
 

@@ -22,7 +22,7 @@ from pgsift.errors import InvalidDocument
 from pgsift.ingest.chunker import BlockKind
 from pgsift.ingest.formats import Limits, needs
 from pgsift.ingest.formats.building import TextBuilder, find_doi, names
-from pgsift.ingest.formats.layout import Group, Line, Word, groups, page_lines
+from pgsift.ingest.formats.layout import Group, Line, Word, caption_of, groups, page_lines
 from pgsift.ingest.parsers import Parsed
 
 _MAX_CHARS_PER_PAGE = 2_000_000
@@ -33,6 +33,8 @@ _WORD = re.compile("[^\\s\x02\ufffe]+[\x02\ufffe]?|[\x02\ufffe]")
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 _NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.)\s+\S")
 _LEVELS = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s")
+# What fonts call themselves that are bold and do not tell their weight.
+_BOLD = re.compile(rb"(?i:bold|black|heavy|semibold)|-(?:B|Bd|BI|Bla)$|\.B(?:I|\+|$)|CMBX|NimbusRomNo9L-Medi")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\ufffe\uffff]")
 
 
@@ -60,17 +62,19 @@ def read(content: bytes, limits: Limits) -> Parsed:
     if not count:
         raise InvalidDocument("the PDF has no pages")
     pages = []
-    unread = 0
+    unread = []
     for number in range(count):
+        # A page that is broken costs itself, not the others.
         try:
             page = document[number]
+            try:
+                pages.append(_page(raw, page))
+            finally:
+                page.close()
         except pypdfium2.PdfiumError:
-            unread += 1
+            unread.append(number + 1)
             pages.append(_Page())
-            continue
-        pages.append(_page(raw, page))
-        page.close()
-    if unread == count:
+    if len(unread) == count:
         raise InvalidDocument("the PDF is broken: none of its pages can be read")
     recognized = _recognized(document, pages, limits)
     if not any(page.regions for page in pages):
@@ -86,7 +90,7 @@ def read(content: bytes, limits: Limits) -> Parsed:
     first = "\n".join(line.text for region in pages[0].regions for line in region)
     doi = find_doi(f"{info['Subject']} {info['Keywords']}") or _stated_doi(first)
     created = _DATE.match(info["CreationDate"])
-    without_text = [number for number, page in enumerate(pages, 1) if not page.regions]
+    without_text = [number for number, page in enumerate(pages, 1) if not page.regions and number not in unread]
     builder.cleaned += sum(page.cleaned for page in pages)
     return builder.parsed(
         title=info["Title"],
@@ -101,6 +105,7 @@ def read(content: bytes, limits: Limits) -> Parsed:
             "pages_without_text": without_text[:1000],
             "pages_ocr": list(recognized)[:1000],
             "ocr_confidence": round(sum(recognized.values()) / len(recognized)) if recognized else None,
+            "pages_unread": unread[:1000],
         },
         language=_language(raw, document),
     )
@@ -227,6 +232,9 @@ def _words(
     loose, angle_of = raw.FPDFText_GetLooseCharBox, raw.FPDFText_GetCharAngle
     weight_of = raw.FPDFText_GetFontWeight
     size_of, matrix_of, origin_of = raw.FPDFText_GetFontSize, raw.FPDFText_GetMatrix, raw.FPDFText_GetCharOrigin
+    font_of = raw.FPDFText_GetFontInfo
+    name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+    fonts: dict[bytes, tuple[int, bool]] = {}
     matrix = raw.FS_MATRIX()
     origin = ctypes.c_double(), ctypes.c_double()
     origin_x, origin_y = (ctypes.byref(value) for value in origin)
@@ -272,7 +280,12 @@ def _words(
         if not 0.4 * across < font_size < 3 * across:
             font_size = across  # of fonts that are drawn, not set
         weight = weight_of(text_page, start)
-        words.append((Word(body, x0, y0, x1, y1, font_size, weight >= 600, base), quarter))
+        font_of(text_page, start, name, 128, ctypes.byref(flags))
+        font = fonts.get(name.value)
+        if font is None:
+            font = fonts[name.value] = len(fonts) + 1, bool(_BOLD.search(name.value))
+        bold = weight >= 600 or font[1]
+        words.append((Word(body, x0, y0, x1, y1, font_size, bold, base, font[0]), quarter))
     return words, cleaned
 
 
@@ -321,14 +334,25 @@ def _without_furniture(pages: list[_Page]) -> None:
         return
     body = median(line.size for page in shown for region in page.regions for line in region)
     edges: list[list[tuple[str, Line]]] = []
-    for page in shown:
+    seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for number, page in enumerate(shown):
         lines = sorted((line for region in page.regions for line in region), key=lambda line: line.y0)
         top = [("top", line) for line in lines[:3] if line.y1 < 0.14 * page.height]
         bottom = [("bottom", line) for line in lines[-3:] if line.y0 > 0.86 * page.height]
-        edges.append(top + bottom)
-    counts = Counter(key for found in edges for key in {_furniture(place, line, body) for place, line in found})
-    for page, found in zip(shown, edges, strict=True):
-        gone = {id(line) for place, line in found if counts[_furniture(place, line, body)] > len(shown) / 2}
+        edges.append([(_furniture(place, line, body), line) for place, line in top + bottom])
+        for key, line in edges[-1]:
+            seen[key].append((line.base, number))
+
+    def repeats(key: str, line: Line, number: int) -> bool:
+        alike = {other for base, other in seen[key] if abs(base - line.base) < 9}
+        # Left and right pages of a book have heads of their own.
+        same_side = [other for other in alike if other % 2 == number % 2]
+        return len(alike) > len(shown) / 2 or (
+            len(same_side) >= 2 and len(same_side) > len(range(number % 2, len(shown), 2)) / 2
+        )
+
+    for number, (page, found) in enumerate(zip(shown, edges, strict=True)):
+        gone = {id(line) for key, line in found if repeats(key, line, number)}
         if gone:
             page.regions = [
                 kept for region in page.regions if (kept := [line for line in region if id(line) not in gone])
@@ -336,14 +360,32 @@ def _without_furniture(pages: list[_Page]) -> None:
 
 
 def _furniture(place: str, line: Line, body: float) -> str:
+    """What is the same of a line that repeats: the place, and the words without numbers."""
     text = line.text.casefold()
-    if not line.bold and line.size < 1.12 * body:
+    if (not line.bold and line.size < 1.12 * body) or len(text) < 5:
         # In a heading the number is what tells it from others.
         text = re.sub(r"\d+", "#", text)
     # Roman numbers of pages, alone on their line.
     if re.fullmatch(r"[ivxlc]{1,7}", text.strip()):
         text = "#"
-    return f"{place} {round(line.y0 / 12)} {text}"
+    return f"{place} {text}"
+
+
+@dataclass(slots=True)
+class _Part:
+    """A group of lines in its place: the page, the region of it, and what it is."""
+
+    page: int
+    region: int
+    group: Group
+    kind: BlockKind
+    level: int
+    #: Figures, tables, captions and notes, between which the text goes on.
+    apart: bool
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.text for line in self.group.lines]
 
 
 def _build(pages: list[_Page], outline: dict[str, int]) -> TextBuilder:
@@ -357,60 +399,143 @@ def _build(pages: list[_Page], outline: dict[str, int]) -> TextBuilder:
                     sizes[round(line.size, 1)] += len(line.text)
                     words.update(word.strip(".,;:()\"'“”").casefold() for word in line.text.split())
     body = sizes.most_common(1)[0][0] if sizes else 10.0
-    larger = sorted({size for size in _heading_sizes(laid, body)}, reverse=True)
+    parts = _parts(laid, body, outline)
+    follows = _continuations(parts)
+    taken = set(follows.values())
     builder = TextBuilder()
-    # A paragraph that goes on in the next column or on the next page is one; its pages begin inside of it.
-    open_group: list[tuple[str, int]] = []
-    marks: list[int] = []
-
-    def close() -> None:
-        if open_group:
-            text, offsets = _joined([text for text, _ in open_group], words)
-            before = builder.length
-            builder.add(text)
-            if builder.length > before:
-                starts = [offsets[index] for index in marks]
-                base = builder.blocks[-1].start
-                builder.pages.extend(base + start for start in starts)
-            else:
-                builder.pages.extend(before for _ in marks)
-            open_group.clear()
-            marks.clear()
-
-    for page in laid:
-        fresh = True
-        flat = [group for region in page for group in region]
-        firsts = {id(region[0]) for region in page if region}
-        for group in flat:
-            lines = [line.text for line in group.lines]
-            kind, level = _kind(group, body, larger, outline)
-            goes_on = (
-                id(group) in firsts
-                and kind == "paragraph"
-                and bool(open_group)
-                and _goes_on(open_group[-1][0], lines[0])
-            )
-            if goes_on:
-                if fresh:
-                    marks.append(len(open_group))
-                open_group.extend((line, 0) for line in lines)
-                fresh = False
-                continue
-            close()
-            if fresh:
-                builder.page()
-                fresh = False
-            if kind == "paragraph":
-                open_group.extend((line, 0) for line in lines)
-            elif kind == "table":
-                builder.table(group.rows)
-            else:
-                builder.add(_joined(lines, words)[0], kind, level)
-        if fresh:
-            close()
-            builder.page()
-    close()
+    now = 0
+    for number, part in enumerate(parts):
+        if number in taken:
+            continue
+        if part.page != now:
+            builder.page(part.page)
+            now = part.page
+        if part.kind == "table":
+            builder.table(part.group.rows)
+            continue
+        lines = part.lines
+        begins = []
+        following = number
+        while following in follows:
+            following = follows[following]
+            if parts[following].page != now:
+                now = parts[following].page
+                begins.append((len(lines), now))
+            lines += parts[following].lines
+        text, offsets = _joined(lines, words)
+        before = builder.length
+        builder.add(text, part.kind, part.level)
+        if builder.length > before:
+            builder.pages_at((offsets[index], page) for index, page in begins)
+        elif begins:
+            builder.page(now)
     return builder
+
+
+def _parts(laid: list[list[list[Group]]], body: float, outline: dict[str, int]) -> list[_Part]:
+    """What the pages hold, in order; a caption below its table comes before it."""
+    body, larger = _heading_sizes(laid, body)
+    found: list[_Part] = []
+    region_number = 0
+    for number, page in enumerate(laid, 1):
+        for region in page:
+            region_number += 1
+            for group in region:
+                kind, level = _kind(group, body, larger, outline)
+                small = group.size < 0.94 * body and kind != "heading"
+                part = _Part(number, region_number, group, kind, level, small or kind in ("caption", "table"))
+                before = found[-1] if found else None
+                if (
+                    kind == "caption"
+                    and before is not None
+                    and (before.kind, before.region) == ("table", region_number)
+                    and caption_of(group.lines[0].text) == "table"
+                    and not (len(found) > 1 and found[-2].kind == "caption" and found[-2].region == region_number)
+                ):
+                    found.insert(-1, part)
+                else:
+                    found.append(part)
+    _front_matter(found, body)
+    return found
+
+
+# Headings that may stand between the title and the text, and are no names.
+_OPENING = re.compile(
+    r"(?:\d|[ivx]+\.|abstract|summary|introduction|key ?words|contents|preface|foreword|background|highlights|"
+    r"overview|"
+    r"zusammenfassung|einleitung|inhalt|r[ée]sum[ée]|sommaire|resumen|introducci|riassunto|resumo)",
+    re.IGNORECASE,
+)
+_AUTHORS = re.compile(
+    r"[,&@;*†‡§\d]|\b(?:and|und|et|y)\b|universit|institut|department|school|laborator", re.IGNORECASE
+)
+
+
+def _front_matter(parts: list[_Part], body: float) -> None:
+    """Names and addresses below a title are no headings."""
+    first = [part for part in parts if part.page == parts[0].page] if parts else []
+    heads = [part for part in first if part.kind == "heading"]
+    if not heads:
+        return
+    title = max(heads, key=lambda part: part.group.size)
+    for part in first[first.index(title) + 1 :]:
+        text = " ".join(part.lines)
+        if part.kind == "heading":
+            if _OPENING.match(text) or part.group.size >= 0.97 * title.group.size:
+                return
+            if _AUTHORS.search(text):
+                part.kind, part.level = "paragraph", 0
+                part.apart = True
+        elif len(part.group.lines) > 4 and part.group.size >= 0.94 * body:
+            return
+
+
+def _continuations(parts: list[_Part]) -> dict[int, int]:
+    """By the number of a part that of the one that goes on with it, in the next column or on the next page, past
+    what stands apart there: a paragraph that is broken so is one."""
+    by_region: dict[int, list[int]] = defaultdict(list)
+    for number, part in enumerate(parts):
+        by_region[part.region].append(number)
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    regions = sorted(by_region)
+    for position, region in enumerate(regions):
+        text = [number for number in by_region[region] if not parts[number].apart]
+        one = parts[text[-1]] if text else None
+        last = parts[by_region[region][-1]]
+        for candidate in (one, last):
+            if candidate is None or candidate.kind not in ("paragraph", "item", "caption"):
+                continue
+            number = text[-1] if candidate is one else by_region[region][-1]
+            if number in found:
+                continue
+            other = _next(parts, by_region, regions[position + 1 :], candidate)
+            if other is not None and other not in taken:
+                found[number] = other
+                taken.add(other)
+    return found
+
+
+def _next(parts: list[_Part], by_region: dict[int, list[int]], regions: list[int], one: _Part) -> int | None:
+    end = one.group.lines[-1].text
+    for region in regions[:8]:
+        numbers = by_region[region]
+        if parts[numbers[0]].page > one.page + 1:
+            return None
+        alike = [number for number in numbers if parts[number].apart == one.apart]
+        if not alike:
+            continue
+        # Small type goes on where it is what comes next, text past what is set apart.
+        other = parts[alike[0]]
+        if (
+            (alike[0] == numbers[0] or not one.apart)
+            and other.kind == "paragraph"
+            and abs(other.group.size - one.group.size) < 0.08 * one.group.size
+            and _goes_on(end, other.group.lines[0].text)
+        ):
+            return alike[0]
+        return None
+    return None
 
 
 def _goes_on(end: str, start: str) -> bool:
@@ -421,26 +546,34 @@ def _goes_on(end: str, start: str) -> bool:
     return end[-1:] not in '.!?:;"”’' and (start[:1].islower() or (end[-1:] == "," and start[:1].isalnum()))
 
 
-def _heading_sizes(laid: list[list[list[Group]]], body: float) -> list[float]:
-    return [
+def _heading_sizes(laid: list[list[list[Group]]], body: float) -> tuple[float, list[float]]:
+    """The size that a heading is larger than, and the sizes of what is, the largest first. Where a paper ends in
+    many pages of references, these are set smaller than its text, and most of it."""
+    found = [group for page in laid for region in page for group in region if group.kind != "table"]
+    long: Counter[float] = Counter()
+    for group in found:
+        if len(group.lines) > 4:
+            long[group.size] += sum(len(line.text) for line in group.lines)
+    whole = sum(long.values())
+    body = max([body, *(size for size, count in long.items() if count > 0.08 * whole and size < 1.5 * body)])
+    sizes = {
         round(group.size)
-        for page in laid
-        for region in page
-        for group in region
+        for group in found
         if group.kind == "paragraph" and group.size > 1.12 * body and len(group.lines) <= 4
-    ]
+    }
+    return body, sorted(sizes, reverse=True)
 
 
 def _kind(group: Group, body: float, larger: list[float], outline: dict[str, int]) -> tuple[BlockKind, int]:
-    if group.kind == "table":
-        return "table", 0
+    if group.kind in ("table", "caption"):
+        return group.kind, 0
     text = " ".join(line.text for line in group.lines)
     if len(group.lines) <= 4 and len(text) < 250 and any(character.isalpha() for character in text):
         level = outline.get(_letters(text)) or outline.get(_letters(_NUMBERED.sub("", text, count=1)))
         if level is not None:
             return "heading", min(level, 6)
         # A line that ends like a sentence is one, however large.
-        sentence = text.rstrip()[-1:] in ".,;:" and len(text) > 60
+        sentence = text.rstrip()[-1:] in ".,;:" and len(text) > 60 and group.size < 1.35 * body
         if round(group.size) in larger and group.size > 1.12 * body and not sentence:
             return "heading", min(1 + larger.index(round(group.size)), 6)
         numbered = _LEVELS.match(text)

@@ -214,7 +214,7 @@ class Pool:
                 values = self._checked(header, FORMATS[format].label, limits)["parsed"]
                 values["text"] = payload.decode()
                 values["blocks"] = [Block(*block) for block in values["blocks"]]
-                values["pages"] = tuple(values["pages"])
+                values["pages"], values["page_numbers"] = tuple(values["pages"]), tuple(values["page_numbers"])
                 parsed = Parsed(**values)
             except (InvalidDocument, MissingExtra) as error:
                 failure = error
