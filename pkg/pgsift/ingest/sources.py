@@ -35,7 +35,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
 from pgsift.ingest.checking import FORMATS, checked_document, checked_key
@@ -43,8 +43,12 @@ from pgsift.ingest.cleaning import checked_name, clean_file_name, clean_text
 from pgsift.ingest.formats import Limits, Member
 from pgsift.ingest.formats.detect import SEVERAL, detect
 from pgsift.ingest.formats.pool import pool
-from pgsift.ingest.parsers import EXTENSIONS
+from pgsift.ingest.languages import normalized
+from pgsift.ingest.parsers import EXTENSIONS, Parsed
 from pgsift.models import Acl, Document
+
+if TYPE_CHECKING:
+    from pgsift.ingest.bibliography import Assignment
 
 #: What :func:`read` takes: a path, ``"-"`` for standard input, a document or its mapping, or an iterable of
 #: these.
@@ -75,6 +79,10 @@ class Item:
     mark: str | None = None
     #: The classification of a document that does not say its own.
     classification: str | None = None
+    #: The language of a document that does not say its own, as a BCP 47 tag.
+    language: str | None = None
+    #: What the document was parsed into already, where it was.
+    parsed: Parsed | None = None
     #: The bytes of the JSON line it was made of, without the line's end.
     line: builtins.bytes | None = None
 
@@ -115,8 +123,8 @@ Found = Item | Broken | Skipped | Unread
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How sources are read. ``format`` and ``key`` are for standard input; ``acl`` and ``classification``
-    are for documents that bring none."""
+    """How sources are read. ``format`` and ``key`` are for standard input; ``acl``, ``classification`` and
+    ``language`` are for documents that bring none."""
 
     prefix: str = ""
     format: str | None = None
@@ -125,8 +133,19 @@ class Options:
     classification: str | None = None
     max_bytes: int = MAX_BYTES
     limits: Limits = field(default_factory=Limits)
+    language: str | None = None
+    #: Which file has which entry of a bibliography.
+    bibliography: Assignment | None = None
 
     def __post_init__(self) -> None:
+        if self.language is not None:
+            tag = normalized(self.language)
+            if tag is None:
+                raise InvalidArgument(
+                    f"unknown language {self.language[:100]!r}",
+                    hint="Write its BCP 47 tag, such as de, pt-BR or zh-Hans.",
+                )
+            object.__setattr__(self, "language", tag)
         checked_name(self.prefix, "prefix")
         if self.key is not None:
             checked_name(self.key, "key")
@@ -292,7 +311,7 @@ def _path(name: str, options: Options, met: set[tuple[str, str]]) -> Iterator[Fo
         root = path if in_folder else path.parent
         of_lines = found.suffix.lower() in JSON_LINES or options.format == "jsonl"
         # Keys of lines do not name a file that is given by itself.
-        key = "" if of_lines and not in_folder else key_of(found, root, options.prefix)
+        key = "" if of_lines and not in_folder else key_in(found, root, options)
         identity = (os.path.abspath(found), key)
         if identity in met:
             yield Skipped("repeated")
@@ -323,7 +342,7 @@ def walk(
             yield Skipped("hidden")
         elif entry.is_dir(follow_symlinks=False):
             yield from walk(root, options, Path(entry.path))
-        elif entry.is_dir() or (entry.is_symlink() and not _is_within(entry.path, root)):
+        elif _leads_to_folder(entry) or (entry.is_symlink() and not _is_within(entry.path, root)):
             yield Skipped("symlink")
         else:
             path = Path(entry.path)
@@ -332,6 +351,13 @@ def walk(
                 yield path
             else:
                 yield Skipped(clean_text(clean_file_name(suffix)[0])[0] or "no extension")
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _is_within(path: str, root: Path) -> bool:
@@ -354,13 +380,19 @@ def key_of(path: Path, root: Path, prefix: str) -> str:
     return prefix + clean_file_name(path.relative_to(root).as_posix())[0]
 
 
+def key_in(path: Path, root: Path, options: Options) -> str:
+    """The key of a file that was found under a root: the citekey where it has an entry in a bibliography."""
+    match = None if options.bibliography is None else options.bibliography.match(path)
+    return key_of(path, root, options.prefix) if match is None else options.prefix + match.key
+
+
 def read_file(
     path: Path, root: Path, options: Options, *, in_folder: bool = False
 ) -> Iterator[Item | Broken]:
     """The document of a file, or those of its JSON lines. ``root`` is what the key is relative to."""
     origin = origin_of(path, root if in_folder else path, options.prefix)
-    name, cleaned = clean_file_name(path.relative_to(root).as_posix())
-    key = options.prefix + name
+    cleaned = clean_file_name(path.relative_to(root).as_posix())[1]
+    key = key_in(path, root, options)
     uri = _uri(path)
     suffix = path.suffix.lower()
     try:
@@ -393,7 +425,21 @@ def read_file(
         yield from _expand(content, kind, key, uri, options, origin, options.limits.archive_depth)
         return
     document = Document(key, content, kind, acl=options.acl, source_uri=uri)
-    yield Item(document, len(content), cleaned, origin, classification=options.classification)
+    parsed = None
+    if options.bibliography is not None:
+        match = options.bibliography.match(path)
+        parsed = options.bibliography.take_parsed(path, content)
+        if match is not None:
+            document = replace(document, **match.said())
+    yield Item(
+        document,
+        len(content),
+        cleaned,
+        origin,
+        classification=options.classification,
+        language=options.language,
+        parsed=parsed,
+    )
 
 
 def _expand(
@@ -474,7 +520,9 @@ def _member(
     document = Document(
         key, member.content, kind, metadata=member.metadata, acl=options.acl, source_uri=uri
     )
-    yield Item(document, size, cleaned, origin, classification=options.classification)
+    yield Item(
+        document, size, cleaned, origin, classification=options.classification, language=options.language
+    )
 
 
 def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
@@ -500,7 +548,9 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
             yield from _expand(content, kind, key, None, options, None, options.limits.archive_depth)
             return
         document = Document(key, content, kind, acl=options.acl)
-        yield Item(document, len(content), classification=options.classification)
+        yield Item(
+            document, len(content), classification=options.classification, language=options.language
+        )
 
 
 def read_lines(
@@ -618,6 +668,7 @@ def _given(
             document,
             len(document.text) if length is None else length,
             classification=options.classification,
+            language=options.language,
         )
     except PgsiftError as error:
         return Broken(
