@@ -30,6 +30,7 @@ FILES = {
     "_rebuild_async.py": "_rebuild.py",
     "_rerank_async.py": "_rerank.py",
     "_sync_async.py": "_sync.py",
+    "_terms_async.py": "_terms.py",
 }
 
 NAMES = {
@@ -45,6 +46,7 @@ NAMES = {
     "AsyncSync": "Sync",
     "AsyncTasks": "Tasks",
     "AsyncTenantEmbedder": "TenantEmbedder",
+    "AsyncTermFitting": "TermFitting",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
     "_ingest_async": "_ingest",
@@ -53,6 +55,7 @@ NAMES = {
     "_rebuild_async": "_rebuild",
     "_rerank_async": "_rerank",
     "_sync_async": "_sync",
+    "_terms_async": "_terms",
     "asynccontextmanager": "contextmanager",
     "run_in_thread": "run_here",
     "store_async": "store",

@@ -61,6 +61,7 @@ from pgsift.models import (
     PutClaim,
     PutResult,
     QueryTerm,
+    QueryVectorTerm,
     Reason,
     Record,
     Related,
@@ -69,6 +70,7 @@ from pgsift.models import (
     SyncSource,
     Tenant,
     TenantModel,
+    TermFit,
     TokenModel,
     Topic,
     TopicRun,
@@ -1420,6 +1422,105 @@ def cache_query_embedding(tenant: str, query: str, embedding: Any, model: str | 
         query=("text", text(query)),
         embedding=("real[]", as_floats(embedding)),
         model=("text", name(model, "model")),
+    )
+
+
+def chunks_to_fit(tenant: str, k: int, after: int, remote: bool = False) -> Call[ChunkText]:
+    """The next chunks whose terms are to get vectors."""
+    return _call(
+        "chunks_to_fit",
+        ChunkText,
+        ChunkText,
+        tenant=("text", name(tenant, "tenant")),
+        k=("integer", integer(k, "k")),
+        after=("bigint", after),
+        remote=("boolean", remote),
+    )
+
+
+def terms_without_embedding(tenant: str, model: str, terms: Sequence[str]) -> Call[str]:
+    """Those terms that have no vector of a model."""
+    return _call(
+        "terms_without_embedding",
+        '"term"',
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        terms=("text[]", list(terms)),
+    )
+
+
+def put_term_embeddings(
+    tenant: str,
+    model: str,
+    terms: Sequence[str],
+    embeddings: Sequence[Any],
+    fitted_to: int | None,
+    forms: str,
+) -> Call[int]:
+    """Stores vectors of terms, and how far terms have them."""
+    return _call(
+        "put_term_embeddings",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+        terms=("text[]", list(terms)),
+        embeddings=("text[]", [vector_text(embedding) for embedding in embeddings]),
+        fitted_to=("bigint", fitted_to),
+        forms=("text", forms),
+    )
+
+
+def drop_term_embeddings(tenant: str, model: str) -> Call[int]:
+    """Removes the vectors of terms."""
+    return _call(
+        "drop_term_embeddings",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        model=("text", name(model, "model")),
+    )
+
+
+def show_term_fits(tenant: str, model: str | None = None) -> Call[TermFit]:
+    """Of which models terms have vectors."""
+    return _call(
+        "show_term_fits",
+        TermFit,
+        TermFit,
+        tenant=("text", name(tenant, "tenant")),
+        of_model=("text", name(model, "model")),
+    )
+
+
+def embed_query(
+    tenant: str, query: str, model: str | None, principals: Iterable[str] | None
+) -> Call[list[float] | None]:
+    """The vector of a query, approximated in the database."""
+    return _call(
+        "embed_query",
+        None,
+        _first,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query)),
+        model=("text", name(model, "model")),
+        principals=("text[]", names(principals, "principals")),
+    )
+
+
+def query_vector_terms(
+    tenant: str, query: str, model: str | None, principals: Iterable[str] | None
+) -> Call[QueryVectorTerm]:
+    """The terms that the vector of a query is approximated by."""
+    return _call(
+        "query_vector_terms",
+        QueryVectorTerm,
+        QueryVectorTerm,
+        tenant=("text", name(tenant, "tenant")),
+        query=("text", text(query)),
+        model=("text", name(model, "model")),
+        principals=("text[]", names(principals, "principals")),
     )
 
 

@@ -162,6 +162,9 @@ class Hit(Record):
     context_start: int | None = None
     context_page: int | None = None
     context_of: int | None = None
+    #: Where the query vector of the dense leg comes from: ``given``, ``cached`` for the text, or ``approximated``
+    #: by the vectors of its terms; ``None`` where there was none.
+    query_vector: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -1345,6 +1348,48 @@ class BackfillReport(Record):
 @dataclass(frozen=True, slots=True)
 class TokenModel(Record):
     """A model that gives one vector per token."""
+
+@dataclass(frozen=True, slots=True)
+class TermFitReport(Record):
+    """What making the vectors of terms did. ``chunks`` were looked at, ``stored`` terms got a vector; ``unread``
+    ones are of a script that the model does not read, ``failed`` ones the embedder gave no vector. ``terms`` have
+    one now. ``forms`` says of which words: ``frequent``, the most frequent form of each term in the corpus, or
+    ``neutral``, one that the corpus has no say in."""
+
+    tenant: str
+    model: str
+    forms: str
+    chunks: int
+    stored: int
+    unread: int
+    failed: int
+    terms: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TermFit(Record):
+    """How many terms of a tenant have a vector of a model, of which ``forms``, and up to which chunk their words
+    were looked at; ``later_chunks`` of the ranked ``chunks`` came later."""
+
+    model: str
+    forms: str | None
+    terms: int
+    fitted_to: int
+    fitted_at: datetime.datetime | None
+    chunks: int
+    later_chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVectorTerm(Record):
+    """A term of a query that is embedded in the database: whether it has a vector (``fitted``), and the
+    ``weight`` it counts with, which is not told to readers where it speaks of hidden documents."""
+
+    term: str
+    fitted: bool
+    weight: float | None
+
 
     model: str
     revision: str

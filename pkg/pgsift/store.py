@@ -30,6 +30,7 @@ from pgsift._queries import NO_EMBEDDER, Replay, settings_of
 from pgsift._rebuild import Rebuild
 from pgsift._rerank import embed_tokens, reranked
 from pgsift._sync import Sync
+from pgsift._terms import TermFitting
 from pgsift.domain.query import parse_query
 from pgsift.embed import Embedder, is_embeddable, reads
 from pgsift.errors import (
@@ -95,6 +96,7 @@ from pgsift.models import (
     PutClaim,
     PutResult,
     QueryTerm,
+    QueryVectorTerm,
     Reason,
     RebuildReport,
     Related,
@@ -108,6 +110,8 @@ from pgsift.models import (
     SyncSource,
     Tenant,
     TenantModel,
+    TermFit,
+    TermFitReport,
     TokenModel,
     Topic,
     TopicRun,
@@ -1390,6 +1394,61 @@ class Store:
                 raise InvalidArgument(
                     "there is neither an embedding nor an embedder", hint="Pass one of them."
                 )
+    def fit_terms(
+        self,
+        tenant: str,
+        *,
+        embedder: Embedder | None = None,
+        forms: str | None = None,
+        anew: bool = False,
+        whole: bool = False,
+        progress: Callable[[BackfillProgress], None] | None = None,
+    ) -> TermFitReport:
+        """Make the vectors of the terms of a tenant that have none of the embedder's model, so that the database
+        itself can make the vector of a query: :meth:`embed_query`, and searches by text alone.
+
+        Looked at are the chunks that came since the last time; all of them with ``whole``, and with ``anew`` all
+        vectors are removed and made again. It may be interrupted and run again: what was stored stays. ``forms``
+        says which word is embedded for a term: ``frequent``, its most frequent form in the corpus, the default;
+        or ``neutral``, one the corpus has no say in, the default for a tenant whose statistics are ``visible``.
+        The model is registered if it is not. ``progress`` is called for every few hundred terms.
+
+        Raises :class:`~pgsift.errors.InvalidArgument` for forms other than those stored, unless ``anew``.
+        """
+        chosen = embedder or self.embedder
+        if chosen is None:
+            raise InvalidArgument("there is no embedder", hint="Pass embedder=, or make the store with one.")
+        model = TenantEmbedder(self, tenant, chosen)
+        fit = TermFitting(model, forms=forms, progress=progress)
+        self.tenant(tenant)  # before a model is registered for it
+        model.register()
+        return fit.run(anew=anew, whole=whole)
+
+    def term_fits(self, tenant: str, model: str | None = None) -> list[TermFit]:
+        """The models of which the terms of a tenant have vectors, or the one named."""
+        return self._all(_calls.show_term_fits(tenant, model))
+
+    def drop_term_embeddings(self, tenant: str, model: str) -> int:
+        """Remove the vectors of the terms of a tenant, of one model; how many there were."""
+        return self._one(_calls.drop_term_embeddings(tenant, model))
+
+    def embed_query(
+        self, tenant: str, query: str, *, model: str | None = None, principals: Iterable[str] | None = None
+    ) -> list[float] | None:
+        """The vector of a query as the database makes it of the vectors of its terms: of length one, shape
+        ``(dimensions,)``; ``None`` where none of its terms has one. Words that only documents hold which the
+        principals may not see have none.
+
+        Raises :class:`~pgsift.errors.ModelUnavailable` where the terms were not fitted (:meth:`fit_terms`).
+        """
+        return self._one(_calls.embed_query(tenant, query, model, principals))
+
+    def query_vector_terms(
+        self, tenant: str, query: str, *, model: str | None = None, principals: Iterable[str] | None = None
+    ) -> list[QueryVectorTerm]:
+        """The terms that :meth:`embed_query` makes the vector of a query of, and those that have no vector."""
+        return self._all(_calls.query_vector_terms(tenant, query, model, principals))
+
             query = parse_query(_calls.text(query) or "", plain=plain).plain
             embedding = run_here(chosen.embed_query, query)
             model = model or chosen.name
@@ -2185,6 +2244,8 @@ def _fetch(connection: Connection[Any], call: Call[T]) -> list[T]:
         cursor.execute(call.statement.encode(), call.parameters, prepare=False)
         return [call.row(*row) for row in cursor.fetchall()]
 
+        if hits and hits[0].query_vector == "approximated":
+            warnings.append("the query's vector is approximated by its words")
 
 def _start_embedded(home: str | os.PathLike[str] | None) -> str:
     """Start the embedded server, bring its schema up to date, and return its DSN."""

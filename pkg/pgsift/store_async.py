@@ -29,6 +29,7 @@ from pgsift._queries_async import NO_EMBEDDER, AsyncReplay, settings_of
 from pgsift._rebuild_async import AsyncRebuild
 from pgsift._rerank_async import embed_tokens, reranked
 from pgsift._sync_async import AsyncSync
+from pgsift._terms_async import AsyncTermFitting
 from pgsift.domain.query import parse_query
 from pgsift.embed import Embedder, is_embeddable, reads
 from pgsift.errors import (
@@ -94,6 +95,7 @@ from pgsift.models import (
     PutClaim,
     PutResult,
     QueryTerm,
+    QueryVectorTerm,
     Reason,
     RebuildReport,
     Related,
@@ -107,6 +109,8 @@ from pgsift.models import (
     SyncSource,
     Tenant,
     TenantModel,
+    TermFit,
+    TermFitReport,
     TokenModel,
     Topic,
     TopicRun,
@@ -1389,6 +1393,61 @@ class AsyncStore:
                 raise InvalidArgument(
                     "there is neither an embedding nor an embedder", hint="Pass one of them."
                 )
+    async def fit_terms(
+        self,
+        tenant: str,
+        *,
+        embedder: Embedder | None = None,
+        forms: str | None = None,
+        anew: bool = False,
+        whole: bool = False,
+        progress: Callable[[BackfillProgress], None] | None = None,
+    ) -> TermFitReport:
+        """Make the vectors of the terms of a tenant that have none of the embedder's model, so that the database
+        itself can make the vector of a query: :meth:`embed_query`, and searches by text alone.
+
+        Looked at are the chunks that came since the last time; all of them with ``whole``, and with ``anew`` all
+        vectors are removed and made again. It may be interrupted and run again: what was stored stays. ``forms``
+        says which word is embedded for a term: ``frequent``, its most frequent form in the corpus, the default;
+        or ``neutral``, one the corpus has no say in, the default for a tenant whose statistics are ``visible``.
+        The model is registered if it is not. ``progress`` is called for every few hundred terms.
+
+        Raises :class:`~pgsift.errors.InvalidArgument` for forms other than those stored, unless ``anew``.
+        """
+        chosen = embedder or self.embedder
+        if chosen is None:
+            raise InvalidArgument("there is no embedder", hint="Pass embedder=, or make the store with one.")
+        model = AsyncTenantEmbedder(self, tenant, chosen)
+        fit = AsyncTermFitting(model, forms=forms, progress=progress)
+        await self.tenant(tenant)  # before a model is registered for it
+        await model.register()
+        return await fit.run(anew=anew, whole=whole)
+
+    async def term_fits(self, tenant: str, model: str | None = None) -> list[TermFit]:
+        """The models of which the terms of a tenant have vectors, or the one named."""
+        return await self._all(_calls.show_term_fits(tenant, model))
+
+    async def drop_term_embeddings(self, tenant: str, model: str) -> int:
+        """Remove the vectors of the terms of a tenant, of one model; how many there were."""
+        return await self._one(_calls.drop_term_embeddings(tenant, model))
+
+    async def embed_query(
+        self, tenant: str, query: str, *, model: str | None = None, principals: Iterable[str] | None = None
+    ) -> list[float] | None:
+        """The vector of a query as the database makes it of the vectors of its terms: of length one, shape
+        ``(dimensions,)``; ``None`` where none of its terms has one. Words that only documents hold which the
+        principals may not see have none.
+
+        Raises :class:`~pgsift.errors.ModelUnavailable` where the terms were not fitted (:meth:`fit_terms`).
+        """
+        return await self._one(_calls.embed_query(tenant, query, model, principals))
+
+    async def query_vector_terms(
+        self, tenant: str, query: str, *, model: str | None = None, principals: Iterable[str] | None = None
+    ) -> list[QueryVectorTerm]:
+        """The terms that :meth:`embed_query` makes the vector of a query of, and those that have no vector."""
+        return await self._all(_calls.query_vector_terms(tenant, query, model, principals))
+
             query = parse_query(_calls.text(query) or "", plain=plain).plain
             embedding = await run_in_thread(chosen.embed_query, query)
             model = model or chosen.name
@@ -2184,6 +2243,8 @@ async def _fetch(connection: AsyncConnection[Any], call: Call[T]) -> list[T]:
         await cursor.execute(call.statement.encode(), call.parameters, prepare=False)
         return [call.row(*row) for row in await cursor.fetchall()]
 
+        if hits and hits[0].query_vector == "approximated":
+            warnings.append("the query's vector is approximated by its words")
 
 def _start_embedded(home: str | os.PathLike[str] | None) -> str:
     """Start the embedded server, bring its schema up to date, and return its DSN."""

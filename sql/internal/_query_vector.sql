@@ -34,8 +34,10 @@ BEGIN
     ORDER BY q.query = v_plain DESC
     LIMIT 1;
     IF vector IS NULL THEN
-        vector := sift._approximate_vector(v_tenant_id, v_model_id, sift._query_terms(analyzer, plain_text), lists);
-        origin := CASE WHEN vector IS NOT NULL THEN 'approximated' END;
+        -- With vectors of less than half of the terms it would be the vector of another query.
+        SELECT a.vector, 'approximated' INTO vector, origin
+        FROM sift._approximate_vector(v_tenant_id, v_model_id, sift._query_terms(analyzer, plain_text), lists) AS a
+        WHERE a.vector IS NOT NULL AND 2 * a.known >= a.total;
         IF vector IS NOT NULL AND asked IS NULL AND mode = 'hybrid' THEN
             weights := ARRAY[weights[1], 0.5::double precision * weights[2]];
         END IF;

@@ -86,6 +86,8 @@ class BaseEmbedder:
     remote: bool = False
     #: How the vector of a text is made of those of its tokens; empty where it is not known.
     pooling: str = ""
+    #: Whether the vector of a token depends on the words around it.
+    contextual: bool = True
 
     def __init__(
         self,

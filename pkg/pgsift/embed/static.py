@@ -42,6 +42,7 @@ class StaticEmbedder(BaseEmbedder):
     # Measured: at equal weights the fusion is worse than BM25 alone on two of four English collections.
     dense_weight = 0.25
     pooling = "mean"
+    contextual = False
 
     def __init__(self) -> None:
         super().__init__(name="wordllama", metric="cosine", normalized=True)
