@@ -10,6 +10,7 @@ database stores.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,11 @@ from pgsift.ingest.syncing import SyncTarget
 from pgsift.models import Acl, Document, DocumentState, IngestReport, Progress, PutResult, Status
 
 if TYPE_CHECKING:
+    from pgsift.ingest.bibliography import Assignment
     from pgsift.store import Store
+
+#: One or more bibliographies.
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: Chunks stored before the first maintenance of a run; the next follows after four times as many, up to the
 #: second number. Into an empty store the first comes early: plans made for empty tables must not last.
@@ -120,11 +125,19 @@ class Ingest:
         format: str | None,
         key: str | None,
         progress: Callable[[Progress], None] | None,
+        language: str | None = None,
+        bibliography: Paths | None = None,
     ) -> IngestReport:
         """Ingest sources; see :meth:`pgsift.Store.ingest`."""
         sources.check(given)
         options = made_options(
-            prefix=prefix, format=format, key=key, acl=acl, classification=classification, limits=self.limits
+            prefix=prefix,
+            format=format,
+            key=key,
+            acl=acl,
+            classification=classification,
+            limits=self.limits,
+            language=language,
         )
         if key is not None and not sources.is_standard_input(given):
             raise InvalidArgument(
@@ -133,6 +146,7 @@ class Ingest:
             )
         self.progress = progress
         self._begin()
+        options = self._with_bibliography(options, bibliography, given)
         if progress is not None:
             self.total_bytes = run_here(sources.total_bytes, given)
         self.start(sources.describe(given), self.parameters(options))
@@ -144,9 +158,19 @@ class Ingest:
         """Read again what failed; see :meth:`pgsift.Store.retry_dead_letters`."""
         self.progress = progress
         self._begin()
+        roots = list(dict.fromkeys(str(root) for _, root in task.paths))
+        task.options = self._with_bibliography(task.options, task.bibliography, roots)
         names = ", ".join(str(path) for path, _ in task.paths[:20])
         self.start(sources.printable(names)[:1000], self.parameters(task.options))
         return self.ingest(task.read())
+
+    def _with_bibliography(self, options: Options, paths: Paths | None, given: Any) -> Options:
+        """Find the files of the entries of bibliographies, before anything is read for good."""
+        if paths is None:
+            return options
+        found = run_here(_find_files, paths, given, options)
+        self.tally.bibliography = found.report
+        return replace(options, bibliography=found)
 
     def start(self, described: str, parameters: Mapping[str, Any]) -> None:
         """Open the record of the run."""
@@ -287,6 +311,8 @@ class Ingest:
 
     def _begin(self) -> None:
         """Read what must be known of the tenant, and register the embedder's model."""
+        if self.limits.ocr != "off":
+            run_here(_check_ocr, self.limits)
         tenant = self.store.tenant(self.tenant)
         analyzer = get_analyzer(tenant.analyzer)
         if analyzer.fingerprint != tenant.analyzer_fingerprint:
@@ -308,6 +334,7 @@ class Ingest:
         self.preparer = Preparer(
             analyzer,
             self._chunker or chosen_chunker(tenant.chunker),
+            context_prefix=tenant.context_prefix if self._context_prefix is None else self._context_prefix,
             index_title=tenant.index_title == "first",
             min_chunk_tokens=tenant.min_chunk_tokens,
             model=self.model,
@@ -334,14 +361,16 @@ class Ingest:
         """What a run was told, for its record, and for those who retry what failed in it."""
         return {
             "analyzer": self.preparer.analyzer.name,
-            "chunker": self.preparer.chunker.name,
+            "chunker": self.preparer.chunker_name,
             "model": self.model,
             "prefix": options.prefix,
             "format": options.format,
             "acl": options.acl,
             "classification": options.classification,
+            "language": options.language,
+            "bibliography": None if options.bibliography is None else options.bibliography.paths,
             "keep_source": self.keep_source,
-            "chunking": {"chunker": self.preparer.chunker.spec, "context_prefix": self._context_prefix},
+            "chunking": {"chunker": self.preparer.chunker.spec, "context_prefix": self.preparer.context_prefix},
             "sync": None if self.sync is None else self.sync.name,
             "limits": None if self.limits == Limits() else asdict(self.limits),
         }
@@ -687,6 +716,7 @@ def made_options(
     acl: Any,
     classification: str | None,
     limits: Limits | None = None,
+    language: str | None = None,
 ) -> Options:
     """The options of an ingest, checked before anything starts."""
     if acl is not None:
@@ -704,7 +734,22 @@ def made_options(
         acl=acl,
         classification=classification,
         limits=limits or Limits(),
+        language=language,
     )
+
+
+def _check_ocr(limits: Limits) -> None:
+    from pgsift.ingest.formats.ocr import check
+
+    check(limits)
+
+
+def _find_files(paths: Paths, given: Any, options: Options) -> Assignment:
+    from pgsift.ingest.bibliography import find_files, read_bibliographies
+
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    return find_files(read_bibliographies(paths), given, options)
 
 
 def _by_access(items: Iterable[Hashed]) -> list[tuple[Acl, list[Hashed]]]:

@@ -21,6 +21,8 @@ from pgsift._concurrency import run_here
 from pgsift._ingest import Ingest, _execute
 from pgsift.errors import InvalidDocument, PgsiftError, ServerUnavailable
 from pgsift.ingest import pipeline
+from pgsift.ingest.bibliography import said as said_by_entry
+from pgsift.ingest.formats import Limits
 from pgsift.ingest.parsers import Format, one_line, parse
 from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer
 from pgsift.ingest.sources import Broken, Item, Options, parse_line, read_record
@@ -138,13 +140,13 @@ class Rebuild(Ingest):
             vectors_computed=tally.vectors_computed,
             vectors_reused=tally.vectors_reused,
             withheld=len(tally.withheld),
-            chunker=self.preparer.chunker.name,
+            chunker=self.preparer.chunker_name,
             seconds=time.monotonic() - self.began,
         )
 
 
 def _made(
-    preparer: Preparer, rows: Iterable[KeptDocument], tally: pipeline.Tally, embed: bool
+    everyone: Preparer, rows: Iterable[KeptDocument], tally: pipeline.Tally, embed: bool
 ) -> tuple[list[Prepared], list[str]]:
     """The documents that are not stored as they would be today, prepared, and the keys of the others."""
     made: list[Prepared] = []
@@ -152,6 +154,7 @@ def _made(
     for row in rows:
         size = row.length or 0
         try:
+            preparer = everyone.reading_as(row.parser)
             item = _item(preparer, row)
             digest = preparer.content_hash(item)
             if digest == row.content_hash:
@@ -162,6 +165,8 @@ def _made(
             record = prepared.record
             record.pop("acl", None)  # who may see it is not for the source to say
             for name in _KEPT:
+                if name == "language" and row.language is None:
+                    continue  # it may be found now
                 record.pop(name, None)
                 if (value := getattr(row, name)) not in (None, {}):
                     record[name] = value
@@ -188,15 +193,14 @@ def _item(preparer: Preparer, row: KeptDocument) -> Item:
     kind = _FORMATS.get(row.media_type or "")
     if kind is None:
         raise InvalidDocument(f"the kept source is of an unknown kind: {row.media_type!r}")
-    ways = list(_ways(row, kind))
-    for item in ways:
+    for item in _ways(row, kind, preparer.limits):
         if preparer.content_hash(item, parser=row.parser, chunker=row.chunker) == row.content_hash:
             return item
     # Stored by another version of the cleaning: what the source does not say itself was given.
-    return ways[-1]
+    return item
 
 
-def _ways(row: KeptDocument, kind: Format) -> Iterator[Item]:
+def _ways(row: KeptDocument, kind: Format, limits: Limits) -> Iterator[Item]:
     assert row.content is not None
     size = len(row.content)
     bare = Document(
@@ -208,14 +212,20 @@ def _ways(row: KeptDocument, kind: Format) -> Iterator[Item]:
         source_version=row.source_version,
         observed_at=_utc(row.observed_at),
     )
+    # Of a language it is not known whether it was given or found.
     for classification in dict.fromkeys((None, row.classification)):
-        yield Item(bare, size, classification=classification)
-    parsed = parse(row.content, kind)
+        for language in dict.fromkeys((None, row.language)):
+            item = Item(bare, size, classification=classification, language=language)
+            yield item
+            if isinstance(row.metadata.get("csl"), dict) and isinstance(row.metadata.get("citekey"), str):
+                entry = said_by_entry(row.metadata["citekey"], row.metadata["csl"])
+                yield replace(item, document=replace(bare, **entry))
+    parsed = parse(row.content, kind, limits)
     found = parsed.metadata or {}
-    for short in (True, False):
+    for short, language in ((True, None), (False, None), (True, row.language), (False, row.language)):
         dates = {name: _utc(getattr(row, name), short=short) for name in _DATES}
         everything: dict[str, Any] = {
-            "title": row.title, "metadata": row.metadata, "language": row.language, "license": row.license,
+            "title": row.title, "metadata": row.metadata, "language": language, "license": row.license,
             "classification": row.classification, **dates,
         }  # fmt: skip
         yield Item(replace(bare, **everything), size)

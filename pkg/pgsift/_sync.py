@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pgsift import _calls
 from pgsift._concurrency import run_here
-from pgsift._ingest import Ingest
+from pgsift._ingest import Ingest, Paths
 from pgsift.embed import Embedder
 from pgsift.errors import InvalidArgument
 from pgsift.ingest import pipeline, sources, syncing
@@ -52,6 +52,7 @@ class Sync(Ingest):
         chunk_size: int | None = None,
         context_prefix: bool | None = None,
         keep_source: bool = False,
+        bibliography: Paths | None = None,
     ) -> None:
         super().__init__(
             store,
@@ -71,6 +72,7 @@ class Sync(Ingest):
         sources.check(path)
         self.path = Path(path)
         self.options = options
+        self.bibliography = bibliography
         self.kind = syncing.kind_of(self.path, options)
         self.location = syncing.location_of(self.path)
         self.name = name or self.location
@@ -87,6 +89,7 @@ class Sync(Ingest):
         """Do it; see :meth:`pgsift.Store.sync`."""
         self.progress = progress
         self._begin()
+        self.options = self._with_bibliography(self.options, self.bibliography, [self.path])
         if progress is not None:
             self.total_bytes = run_here(sources.total_bytes, self.path)
         self.sync = self.target
@@ -140,7 +143,7 @@ class Sync(Ingest):
         return "\n".join(
             (
                 self.preparer.transformation,
-                *(parser_name(kind) for kind in get_args(Format)),
+                *(parser_name(kind, self.limits) for kind in get_args(Format)),
                 ",".join(str(getattr(one.embedder, "identity", one.name)) for one in self.embedders),
             )
         )
@@ -153,6 +156,10 @@ class Sync(Ingest):
             "classification": self.options.classification,
             "format": self.options.format,
             "keep_source": self.keep_source,
+            "language": self.options.language,
+            "bibliography": None
+            if self.options.bibliography is None
+            else self.options.bibliography.bibliography.fingerprint,
         }
 
     def _members(self) -> None:

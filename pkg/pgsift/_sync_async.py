@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pgsift import _calls
 from pgsift._concurrency import run_in_thread
-from pgsift._ingest_async import AsyncIngest
+from pgsift._ingest_async import AsyncIngest, Paths
 from pgsift.embed import Embedder
 from pgsift.errors import InvalidArgument
 from pgsift.ingest import pipeline, sources, syncing
@@ -51,6 +51,7 @@ class AsyncSync(AsyncIngest):
         chunk_size: int | None = None,
         context_prefix: bool | None = None,
         keep_source: bool = False,
+        bibliography: Paths | None = None,
     ) -> None:
         super().__init__(
             store,
@@ -70,6 +71,7 @@ class AsyncSync(AsyncIngest):
         sources.check(path)
         self.path = Path(path)
         self.options = options
+        self.bibliography = bibliography
         self.kind = syncing.kind_of(self.path, options)
         self.location = syncing.location_of(self.path)
         self.name = name or self.location
@@ -86,6 +88,7 @@ class AsyncSync(AsyncIngest):
         """Do it; see :meth:`pgsift.AsyncStore.sync`."""
         self.progress = progress
         await self._begin()
+        self.options = await self._with_bibliography(self.options, self.bibliography, [self.path])
         if progress is not None:
             self.total_bytes = await run_in_thread(sources.total_bytes, self.path)
         self.sync = self.target
@@ -139,7 +142,7 @@ class AsyncSync(AsyncIngest):
         return "\n".join(
             (
                 self.preparer.transformation,
-                *(parser_name(kind) for kind in get_args(Format)),
+                *(parser_name(kind, self.limits) for kind in get_args(Format)),
                 ",".join(str(getattr(one.embedder, "identity", one.name)) for one in self.embedders),
             )
         )
@@ -152,6 +155,10 @@ class AsyncSync(AsyncIngest):
             "classification": self.options.classification,
             "format": self.options.format,
             "keep_source": self.keep_source,
+            "language": self.options.language,
+            "bibliography": None
+            if self.options.bibliography is None
+            else self.options.bibliography.bibliography.fingerprint,
         }
 
     async def _members(self) -> None:

@@ -1058,7 +1058,9 @@ class IngestReport(Record):
     vectors needed, ``vectors_computed`` were computed, ``vectors_reused`` known. ``withheld``
     documents were stored without vectors, since the tenant keeps their texts from a remote embedder;
     ``withheld_keys`` are the first 100. ``models_left`` are models that the tenant keeps current and of which
-    this run made no vectors; a backfill makes them.
+    this run made no vectors; a backfill makes them. ``languages`` counts created and replaced documents by their
+    language, most first; ``und`` are those of which it is not known. ``bibliography`` is what came of one that was
+    given.
     """
 
     tenant: str
@@ -1087,6 +1089,8 @@ class IngestReport(Record):
     seconds: float = 0.0
     failures: Sequence[Failure] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
+    languages: Mapping[str, int] = field(default_factory=dict)
+    bibliography: BibliographyReport | None = None
 
     @property
     def documents(self) -> int:
@@ -1346,10 +1350,6 @@ class BackfillReport(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenModel(Record):
-    """A model that gives one vector per token."""
-
-@dataclass(frozen=True, slots=True)
 class TermFitReport(Record):
     """What making the vectors of terms did. ``chunks`` were looked at, ``stored`` terms got a vector; ``unread``
     ones are of a script that the model does not read, ``failed`` ones the embedder gave no vector. ``terms`` have
@@ -1390,6 +1390,10 @@ class QueryVectorTerm(Record):
     fitted: bool
     weight: float | None
 
+
+@dataclass(frozen=True, slots=True)
+class TokenModel(Record):
+    """A model that gives one vector per token."""
 
     model: str
     revision: str

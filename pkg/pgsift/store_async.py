@@ -23,7 +23,7 @@ from psycopg_pool import AsyncConnectionPool
 from pgsift import _calls, _doctor
 from pgsift._calls import Call
 from pgsift._concurrency import run_in_thread
-from pgsift._ingest_async import AsyncIngest, made_options
+from pgsift._ingest_async import AsyncIngest, Paths, made_options
 from pgsift._models_async import BACKFILL_CHUNKS, AsyncBackfill, AsyncTenantEmbedder
 from pgsift._queries_async import NO_EMBEDDER, AsyncReplay, settings_of
 from pgsift._rebuild_async import AsyncRebuild
@@ -446,6 +446,8 @@ class AsyncStore:
         progress: Callable[[Progress], None] | None = None,
         token_embedder: TokenEmbedder | None = None,
         limits: Limits | None = None,
+        language: str | None = None,
+        bibliography: Paths | None = None,
     ) -> IngestReport:
         """Ingest files, folders, JSON lines, standard input (``"-"``) or documents, and report what was done.
 
@@ -470,7 +472,12 @@ class AsyncStore:
         cut anew. ``progress`` is called after every step. ``token_embedder``
         stores token vectors of the chunks that have none, when all else is stored (:meth:`embed_tokens`).
         ``limits`` (:class:`pgsift.ingest.formats.Limits`) is what the parser of one file may cost in time and
-        memory, how many run at a time, and what an archive may hold.
+        memory, how many run at a time, and what an archive may hold; and whether scanned pages are recognized.
+
+        ``bibliography`` names files of BibTeX or CSL-JSON: where a file has an entry, the entry's citekey is its
+        key, and what the entry says wins over what the file says (docs/formats.md). ``language``, a BCP 47 tag,
+        is for documents that do not say theirs; without it the language is detected where the extra
+        ``language`` is installed.
         """
         if sync:
             folders, rest = reading.folders_and_rest(sources)
@@ -497,6 +504,8 @@ class AsyncStore:
                         context_prefix=context_prefix,
                         progress=progress,
                         limits=limits,
+                        language=language,
+                        bibliography=bibliography,
                     )
                 ).ingest
                 for folder in folders
@@ -525,6 +534,8 @@ class AsyncStore:
             format=format,
             key=key,
             progress=progress,
+            language=language,
+            bibliography=bibliography,
         )
         if token_embedder is not None:
             await self.embed_tokens(tenant, token_embedder)
@@ -550,6 +561,8 @@ class AsyncStore:
         context_prefix: bool | None = None,
         progress: Callable[[Progress], None] | None = None,
         limits: Limits | None = None,
+        language: str | None = None,
+        bibliography: Paths | None = None,
     ) -> SyncReport:
         """Make the store hold what a folder, or a feed of JSON lines, holds, and report whether that adds up.
 
@@ -567,7 +580,13 @@ class AsyncStore:
         nothing is changed, and the report lists what would be.
         """
         options = made_options(
-            prefix=prefix, format=format, key=None, acl=acl, classification=classification, limits=limits
+            prefix=prefix,
+            format=format,
+            key=None,
+            acl=acl,
+            classification=classification,
+            limits=limits,
+            language=language,
         )
         if not dry_run:
             return await AsyncSync(
@@ -583,6 +602,7 @@ class AsyncStore:
                 chunk_size=chunk_size,
                 context_prefix=context_prefix,
                 keep_source=keep_source,
+                bibliography=bibliography,
             ).synchronize(progress)
         async with self._transaction() as connection, connection.transaction(force_rollback=True):
             return await AsyncSync(
@@ -598,6 +618,7 @@ class AsyncStore:
                 chunk_size=chunk_size,
                 context_prefix=context_prefix,
                 keep_source=keep_source,
+                bibliography=bibliography,
             ).synchronize(progress)
 
     async def sync_sources(self, tenant: str) -> list[SyncSource]:
@@ -1372,27 +1393,6 @@ class AsyncStore:
         """
         return await self._one(_calls.drop_model(model))
 
-    async def cache_query_embedding(
-        self,
-        tenant: str,
-        query: str,
-        embedding: Any = None,
-        *,
-        model: str | None = None,
-        embedder: Embedder | None = None,
-        plain: bool = False,
-    ) -> None:
-        """Keep the vector of a query, so that callers with nothing but its text search by vectors too.
-
-        Without ``embedding`` the embedder computes it, of the text without operators, and that is the text it
-        is kept for: searches look for the vector of that. With ``plain`` all of it is words.
-        """
-        chosen = embedder or self.embedder
-        if embedding is None:
-            if chosen is None:
-                raise InvalidArgument(
-                    "there is neither an embedding nor an embedder", hint="Pass one of them."
-                )
     async def fit_terms(
         self,
         tenant: str,
@@ -1448,6 +1448,27 @@ class AsyncStore:
         """The terms that :meth:`embed_query` makes the vector of a query of, and those that have no vector."""
         return await self._all(_calls.query_vector_terms(tenant, query, model, principals))
 
+    async def cache_query_embedding(
+        self,
+        tenant: str,
+        query: str,
+        embedding: Any = None,
+        *,
+        model: str | None = None,
+        embedder: Embedder | None = None,
+        plain: bool = False,
+    ) -> None:
+        """Keep the vector of a query, so that callers with nothing but its text search by vectors too.
+
+        Without ``embedding`` the embedder computes it, of the text without operators, and that is the text it
+        is kept for: searches look for the vector of that. With ``plain`` all of it is words.
+        """
+        chosen = embedder or self.embedder
+        if embedding is None:
+            if chosen is None:
+                raise InvalidArgument(
+                    "there is neither an embedding nor an embedder", hint="Pass one of them."
+                )
             query = parse_query(_calls.text(query) or "", plain=plain).plain
             embedding = await run_in_thread(chosen.embed_query, query)
             model = model or chosen.name
@@ -2222,6 +2243,8 @@ class AsyncStore:
         if mode == "hybrid" and hits and hits[0].legs == "lexical":
             reason = "the model does not read its script" if unread else "neither given nor cached"
             warnings.append(f"searched by words alone: the query has no vector, {reason}")
+        if hits and hits[0].query_vector == "approximated":
+            warnings.append("the query's vector is approximated by its words")
         if mode == "hybrid" and hits and hits[0].legs == "dense":
             warnings.append("searched by vectors alone: no word of the query can be searched for")
         if query and mode != "dense" and terms is not None and (report_terms or not hits):
@@ -2243,8 +2266,6 @@ async def _fetch(connection: AsyncConnection[Any], call: Call[T]) -> list[T]:
         await cursor.execute(call.statement.encode(), call.parameters, prepare=False)
         return [call.row(*row) for row in await cursor.fetchall()]
 
-        if hits and hits[0].query_vector == "approximated":
-            warnings.append("the query's vector is approximated by its words")
 
 def _start_embedded(home: str | os.PathLike[str] | None) -> str:
     """Start the embedded server, bring its schema up to date, and return its DSN."""

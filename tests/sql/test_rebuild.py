@@ -86,8 +86,8 @@ def earlier_release() -> Iterator[None]:
     """Other parsers and another chunker, by their names, which makes one chunk of everything."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Chunker, "name", property(lambda _self: "old/1"))
-        patched.setattr(Chunker, "chunk", lambda _self, text, _blocks: [Span(0, len(text), "text", ())])
-        patched.setattr(pipeline, "parser_name", lambda kind: f"old-{kind}/1")
+        patched.setattr(Chunker, "chunk", lambda _self, text, _blocks, _pages: [Span(0, len(text), "text", ())])
+        patched.setattr(pipeline, "parser_name", lambda kind, *_: f"old-{kind}/1")
         yield
 
 

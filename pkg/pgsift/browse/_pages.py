@@ -46,8 +46,9 @@ class Settings:
     judged_by: str | None = None
     read_only: bool = False
     embedder_of: EmbedderOf | None = None
-    #: Connections at most.
+    #: Connections at most, and seconds to wait for one.
     connections: int = 4
+    wait: float = 10
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class Pages:
                     make_conninfo("", **given),
                     min_size=0,
                     max_size=self.settings.connections,
-                    timeout=10,
+                    timeout=self.settings.wait,
                     reconnect_timeout=5,
                     kwargs={"autocommit": True, "prepare_threshold": None},
                     check=ConnectionPool.check_connection,

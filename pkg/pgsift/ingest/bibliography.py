@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from pgsift.errors import InvalidArgument, InvalidDocument, MissingExtra, PgsiftError
@@ -37,8 +37,11 @@ from pgsift.ingest.checking import checked_key
 from pgsift.ingest.cleaning import clean_json, clean_text
 from pgsift.ingest.formats.building import find_doi, year_of
 from pgsift.ingest.formats.charset import decoded
+from pgsift.ingest.formats.detect import detect
+from pgsift.ingest.formats.pool import workers as pool_workers
 from pgsift.ingest.languages import normalized
-from pgsift.ingest.parsers import Parsed, one_line
+from pgsift.ingest.parsers import EXTENSIONS, Format, Parsed, one_line, parse
+from pgsift.ingest.sources import Options, key_of, walk
 from pgsift.models import BibliographyReport
 
 #: A bibliography over this many bytes is refused.
@@ -121,6 +124,10 @@ class Match:
 
     key: str
     entry: Entry
+
+    def said(self) -> dict[str, Any]:
+        """What the entry gives a document, see :func:`said`."""
+        return said(self.entry.citekey, self.entry.csl)
 
 
 def same_doi(value: Any) -> str | None:
@@ -311,6 +318,7 @@ def _read_json(text: str, name: str, folder: Path) -> tuple[list[Entry], list[st
             problems.append(f"{place}: it is an item of Zotero's own JSON; export CSL-JSON")
             continue
         csl = {key: value for key, value in item.items() if key not in _LEFT_OUT}
+        csl["language"] = normalized(csl.get("language")) or csl.get("language")
         kind = _text(item.get("type"))
         if kind:
             csl["type"] = kind
@@ -418,6 +426,8 @@ def _csl(kind: str, fields: Mapping[str, str]) -> dict[str, Any]:
                 value = fields[candidate]
                 record[name] = _verbatim(value) if candidate in _VERBATIM else to_text(value)
                 break
+    if "language" in record:
+        record["language"] = normalized(record["language"]) or record["language"]
     title = to_text(fields.get("title", ""))
     if title and "subtitle" in fields:
         title = f"{title}: {to_text(fields['subtitle'])}"
@@ -629,6 +639,11 @@ class Assignment:
         self._matches: dict[str, Match] = {}
         self._parsed: dict[str, tuple[str, Parsed]] = {}
 
+    @property
+    def paths(self) -> list[str]:
+        """Where the bibliography can be read again."""
+        return [os.path.abspath(path) for path in self.bibliography.paths]
+
     def match(self, path: Path) -> Match | None:
         """The entry of a file."""
         return self._matches.get(_identity(path))
@@ -745,6 +760,34 @@ def assign(
     return result
 
 
+def find_files(bibliography: Bibliography, given: Any, options: Options) -> Assignment:
+    """Find the files of a bibliography among sources: paths, of which files and those in folders are looked at
+    that hold one document."""
+    files: list[File] = []
+    if isinstance(given, str | os.PathLike):
+        given = [given]
+    for source in given if isinstance(given, list | tuple) else ():
+        if not isinstance(source, str | os.PathLike) or os.fspath(source) == "-":
+            continue
+        path = Path(source)
+        in_folder = path.is_dir()
+        for found in walk(path, options) if in_folder else [path]:
+            if isinstance(found, Path) and found.suffix.lower() in EXTENSIONS:
+                files.append(File(found, key_of(found, path if in_folder else path.parent, options.prefix)))
+
+    def parse_file(path: Path) -> tuple[bytes, Parsed] | None:
+        try:
+            if not path.is_file() or path.stat().st_size > options.max_bytes:
+                return None
+            content = path.read_bytes()
+            kind: Any = options.format or detect(content, path.suffix.lower())
+            return (content, parse(content, kind, options.limits)) if kind in get_args(Format) else None
+        except (OSError, PgsiftError, RecursionError):
+            return None  # it becomes a dead letter when it is ingested
+
+    return assign(bibliography, files, parse_file, pool_workers(options.limits))
+
+
 def _grouped(entries: Iterable[Entry], value: Callable[[Entry], str | None]) -> dict[str, list[Entry]]:
     groups: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries:
@@ -795,6 +838,6 @@ def _report(
 
 
 __all__ = [
-    "TYPES", "Assignment", "Bibliography", "Entry", "File", "Match", "assign", "file_paths",
+    "TYPES", "Assignment", "Bibliography", "Entry", "File", "Match", "assign", "file_paths", "find_files",
     "read_bibliographies", "read_bibliography", "said", "same_doi", "same_title", "to_text",
 ]  # fmt: skip

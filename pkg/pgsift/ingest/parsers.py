@@ -137,10 +137,17 @@ class Parsed:
         return breaks
 
 
-def parser_name(kind: Format) -> str:
+def parser_name(kind: Format, limits: Limits | None = None) -> str:
     """Name and version of the parser of a format; stored with every document and part of its content hash."""
-    from pgsift.ingest.formats import FORMATS
+    from pgsift.ingest.formats import DOCLING, FORMATS
 
+    if limits is not None and limits.parser == "docling" and kind in DOCLING:
+        return f"docling/1 docling={_version('docling-slim')} docling-core={_version('docling-core')}"
+    if limits is not None and limits.ocr != "off" and kind == "pdf":
+        return (
+            f"{parser_name(kind)} ocr={limits.ocr}:{'+'.join(limits.ocr_languages)} "
+            f"tesserocr={_version('tesserocr')}"
+        )
     if kind in FORMATS:
         spec = FORMATS[kind]
         return " ".join([f"{kind}/{spec.version}", *(f"{name}={_version(name)}" for name in spec.packages)])
@@ -149,6 +156,15 @@ def parser_name(kind: Format) -> str:
     if kind == "html":
         return f"html/2 trafilatura={_version('trafilatura')}"
     return "text/1"
+
+
+def limits_of(parser: str | None, limits: Limits) -> Limits:
+    """Limits with the way of reading that the name of a document's parser tells."""
+    told = re.search(r" ocr=(auto|force):(\S+)", parser or "")
+    if told is not None:
+        way: Any = told.group(1)
+        limits = replace(limits, ocr=way, ocr_languages=tuple(told.group(2).split("+")))
+    return replace(limits, parser="docling") if (parser or "").startswith("docling/") else limits
 
 
 @cache

@@ -15,6 +15,7 @@ and changed by itself (:func:`has_access`).
 from __future__ import annotations
 
 import builtins
+import copy
 import hashlib
 import json
 import re
@@ -30,13 +31,25 @@ from pgsift.domain.analyzer import Analyzer
 from pgsift.errors import InvalidDocument, PgsiftError
 from pgsift.ingest import formats
 from pgsift.ingest.checking import FORMATS, checked_key
-from pgsift.ingest.chunker import Chunker, Span
+from pgsift.ingest.chunker import Span
+from pgsift.ingest.chunkers import TextChunker
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
+from pgsift.ingest.cutting import PREFIX_VERSION, headings_above, placed, prefix_text, repeated_tokens
 from pgsift.ingest.formats.pool import pool
 from pgsift.ingest.formats.pool import workers as pool_workers
-from pgsift.ingest.parsers import Format, Parsed, one_line, parse, parser_name
+from pgsift.ingest.languages import detect, normalized
+from pgsift.ingest.parsers import Format, Parsed, limits_of, one_line, parse, parser_name
 from pgsift.ingest.sources import Broken, Found, Item, Skipped, Unread
-from pgsift.models import Acl, Chunk, Document, DocumentState, Failure, IngestReport, PutResult
+from pgsift.models import (
+    Acl,
+    BibliographyReport,
+    Chunk,
+    Document,
+    DocumentState,
+    Failure,
+    IngestReport,
+    PutResult,
+)
 from pgsift.vectors import as_floats
 
 #: Documents of which the states are asked, and which are prepared, together; four times as many where nothing
@@ -116,6 +129,9 @@ class Hashed:
 
 _UNRANKED = ("title", "section_header", "reference")
 _IS_TITLE = "is title"
+# What is noted with a chunk until it is tokenized: headings for its prefix, and how many characters it repeats.
+_ABOVE = "above"
+_REPEATED = "repeated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +156,9 @@ class Preparer:
     def __init__(
         self,
         analyzer: Analyzer,
-        chunker: Chunker,
+        chunker: TextChunker,
         *,
+        context_prefix: bool = False,
         index_title: bool = True,
         model: str | None = None,
         dimensions: int | None = None,
@@ -156,11 +173,14 @@ class Preparer:
         self.remote = remote
         self.analyzer = analyzer
         self.chunker = chunker
+        self.context_prefix = context_prefix
+        #: Name of the chunker with what is put in front of its chunks.
+        self.chunker_name = f"{chunker.name} {PREFIX_VERSION}" if context_prefix else chunker.name
         self.index_title = index_title
         self.model = model
         self.dimensions = dimensions
         #: What decides, beside the source, what is stored of a document.
-        self.transformation = self._transformation(chunker.name)
+        self.transformation = self._transformation(self.chunker_name)
 
     def _transformation(self, chunker: str) -> str:
         return "\n".join((CLEANING_VERSION, chunker, self.analyzer.fingerprint, str(self.index_title)))
@@ -171,7 +191,7 @@ class Preparer:
         document = item.document
         given: list[Any] = [
             document.title,
-            document.language,
+            item.language if document.language is None else document.language,
             document.license,
             item.classification if document.classification is None else document.classification,
             _when(document.retain_until),
@@ -181,7 +201,7 @@ class Preparer:
             clean_json(document.metadata)[0] if document.metadata else {},
         ]
         if document.chunks is None:
-            given.append(parser or parser_name(_format(document)))
+            given.append(parser or parser_name(_format(document), self.limits))
         else:
             given.append([_chunk_identity(chunk) for chunk in document.chunks])
         transformation = self.transformation if chunker is None else self._transformation(chunker)
@@ -206,14 +226,14 @@ class Preparer:
         record: dict[str, Any] = {"key": document.key, "content_hash": hashed.content_hash}
         metadata, changes = clean_json(document.metadata) if document.metadata else ({}, 0)
         cleaned += changes
-        language, license = document.language, document.license
+        language, license = normalized(document.language) or document.language, document.license
         classification = document.classification
         dates = {name: _when(getattr(document, name)) for name in _DATES}
         acl_ignored = False
         chunks: list[dict[str, Any]]
         if document.chunks is None:
             kind = _format(document)
-            parsed = parsed or self.parse(document)
+            parsed = parsed or item.parsed or self.parse(document)
             cleaned += parsed.cleaned
             title = title or parsed.title or ""
             named = next((name for name in parsed.metadata if _ACCESS.fullmatch(name)), None)
@@ -228,7 +248,9 @@ class Preparer:
             if parsed.metadata:
                 found, changes = clean_json(parsed.metadata)
                 metadata, cleaned = {**found, **metadata}, cleaned + changes
-            language, license = language or parsed.language, license or parsed.license
+            language = language or normalized(parsed.language) or item.language
+            language = language or detect(parsed.text, parsed.blocks)
+            license = license or parsed.license
             if None not in (classification, parsed.classification) and classification != parsed.classification:
                 raise InvalidDocument(
                     f"the classification is {classification[:100]!r}, "  # type: ignore[index]
@@ -238,13 +260,14 @@ class Preparer:
             classification = parsed.classification if classification is None else classification
             for name, when in dates.items():
                 dates[name] = getattr(parsed, name) if when is None else when
-            record["parser"] = parser_name(kind)
-            record["chunker"] = self.chunker.name
+            record["parser"] = parser_name(kind, self.limits)
+            record["chunker"] = self.chunker_name
             record["length"] = len(parsed.text)
             chunks = self._cut(parsed, title)
         else:
             chunks, changes = self._given(document.chunks)
             cleaned += changes
+            language = language or item.language or detect("\n\n".join(chunk["body"] for chunk in chunks))
             record["length"] = max((chunk["end"] for chunk in chunks), default=0)
         if title:
             record["title"] = title
@@ -285,7 +308,7 @@ class Preparer:
             prepared.texts = [
                 ""
                 if "embedding" in chunk or not self._is_ranked(chunk)
-                else _embedding_text(title, chunk["body"])
+                else _embedding_text(title, chunk["body"], chunk.get("prefix"))
                 for chunk in chunks
             ]
         return prepared
@@ -296,7 +319,17 @@ class Preparer:
         if kind in _UNRANKED or kind in ("table", "figure", "claim") or self.min_chunk_tokens == 1:
             return kind not in _UNRANKED
         tokens = str(chunk["tokens"]).split()
-        return len(tokens) - int(chunk.get("title_tokens", 0)) >= self.min_chunk_tokens
+        in_front = int(chunk.get("title_tokens", 0)) + int(chunk.get("prefix_tokens", 0))
+        return len(tokens) - in_front >= self.min_chunk_tokens
+
+    def reading_as(self, parser: str | None) -> Preparer:
+        """One that reads as this does, and recognizes what a document's parser did, by its name."""
+        limits = limits_of(parser, self.limits)
+        if limits == self.limits:
+            return self
+        other = copy.copy(self)
+        other.limits = limits
+        return other
 
     def parse(self, document: Document) -> Parsed:
         """What a document holds. Raises a :class:`~pgsift.errors.PgsiftError` where it cannot be read."""
@@ -304,7 +337,7 @@ class Preparer:
 
     def _cut(self, parsed: Parsed, title: str) -> list[dict[str, Any]]:
         text = parsed.text
-        spans = self.chunker.chunk(text, parsed.blocks)
+        spans = self.chunker.chunk(text, parsed.blocks, parsed.pages)
         is_title = not spans and bool(title)
         if is_title:
             # A title and nothing else: it is found by its title, whose line is the body where it stands in
@@ -319,7 +352,8 @@ class Preparer:
             # Headings and nothing else: they are the text.
             spans = [replace(span, kind="text") for span in spans]
         chunks = []
-        for span in spans:
+        above = headings_above(parsed.blocks, spans) if self.context_prefix else [()] * len(spans)
+        for span, names, (members, repeated) in zip(spans, above, placed(text, spans), strict=True):
             chunk: dict[str, Any] = {
                 "body": text[span.start : span.end],
                 "start": span.start,
@@ -335,6 +369,11 @@ class Preparer:
                 breaks = parsed.page_breaks(span.start, span.end)
                 if breaks:
                     chunk["page_breaks"] = breaks
+            chunk |= members
+            if repeated:
+                chunk[_REPEATED] = repeated
+            if self.context_prefix and not is_title:
+                chunk[_ABOVE] = names
             chunks.append(chunk)
         if is_title:
             chunks[0][_IS_TITLE] = True
@@ -373,7 +412,12 @@ class Preparer:
             elif source.start is not None and chunks and source.kind != "claim":
                 repeated = chunks[-1]["end"] - start if chunks[-1]["start"] < start else 0
                 if repeated > 0:
-                    chunk["overlap_tokens"] = len(self.analyzer.analyze(body[:repeated]).tokens)
+                    chunk[_REPEATED] = repeated
+            if source.prefix:
+                chunk["prefix"], changes = clean_text(source.prefix)
+                cleaned += changes
+            if source.context is not None:
+                chunk["context_start"], chunk["context_end"] = source.context
             if source.embedding is not None:
                 if self.model is None:
                     raise InvalidDocument(
@@ -388,21 +432,44 @@ class Preparer:
         """Fill in the tokens of each chunk; the number of all tokens, and of those cut."""
         analyze = self.analyzer.analyze
         total = cuts = 0
-        for position, chunk in enumerate(chunks):
+        in_title = False
+        for chunk in chunks:
             analysis = analyze(chunk["body"])
-            tokens = analysis.tokens
-            is_title = chunk.pop(_IS_TITLE, False)
-            if position == 0:
-                # The database puts them in front of the first chunk that is ranked.
-                chunk["title_tokens"] = 0
-                if title and self.index_title:
-                    first = analyze(title)
-                    cuts += first.cuts
-                    chunk["title_tokens"] = len(first.tokens)
-                    tokens = first.tokens if is_title else first.tokens + tokens
-            chunk["tokens"] = " ".join(tokens)
-            total += len(tokens)
+            total += len(analysis.tokens)
             cuts += analysis.cuts
+            repeated = chunk.pop(_REPEATED, 0)
+            if repeated:
+                head = chunk["body"][:repeated]
+                chunk["overlap_tokens"] = repeated_tokens(lambda text: analyze(text).tokens, analysis.tokens, head)
+            chunk["tokens"] = " ".join(analysis.tokens)
+            above = chunk.pop(_ABOVE, None)
+            if above is not None and self._is_ranked(chunk):
+                # The first of them has the title in front already.
+                prefix = prefix_text("" if self.index_title and not in_title else title, above)
+                in_title = True
+                if prefix:
+                    chunk["prefix"] = prefix
+            if "prefix" in chunk:
+                front = analyze(chunk["prefix"])
+                cuts += front.cuts
+                total += len(front.tokens)
+                chunk["prefix_tokens"] = len(front.tokens)
+                chunk["tokens"] = " ".join(front.tokens + analysis.tokens)
+        if chunks:
+            # The database puts them in front of the first chunk that is ranked.
+            first = chunks[0]
+            is_title = first.pop(_IS_TITLE, False)
+            first["title_tokens"] = 0
+            if title and self.index_title:
+                analysis = analyze(title)
+                cuts += analysis.cuts
+                first["title_tokens"] = len(analysis.tokens)
+                if is_title:
+                    total -= len(first["tokens"].split())
+                    first["tokens"] = " ".join(analysis.tokens)
+                else:
+                    first["tokens"] = " ".join([*analysis.tokens, *first["tokens"].split()])
+                total += len(analysis.tokens)
         return total, cuts
 
 
@@ -453,14 +520,15 @@ def _chunk_identity(chunk: Chunk) -> list[Any]:
         sorted(chunk.entities),
         *(() if chunk.overlap_tokens is None else (chunk.overlap_tokens,)),
         *(([list(pair) for pair in chunk.page_breaks],) if chunk.page_breaks else ()),
+        *((chunk.prefix or "", chunk.context) if chunk.prefix or chunk.context else ()),
         *(() if chunk.supports is None else (list(chunk.supports), chunk.evidence_span, chunk.effect)),
     ]
 
 
-def _embedding_text(title: str, body: str) -> str:
+def _embedding_text(title: str, body: str, prefix: str | None = None) -> str:
     from pgsift.embed import embedding_text
 
-    return embedding_text(title or None, body)
+    return embedding_text(title or None, body, prefix)
 
 
 def groups(stream: Iterator[Found], tally: Tally, *, factor: int = 1) -> Iterator[list[Item]]:
@@ -581,7 +649,7 @@ class Preparing:
         for one in changed:
             self._waiting.append(one)
             self._bytes += one.item.bytes
-            if _is_apart(one.item.document):
+            if _is_apart(one.item.document) and one.item.parsed is None:
                 self._to_parse.append(one)
         self._begin()
 
@@ -717,6 +785,9 @@ class Tally:
         self.withheld: list[str] = []
         self.bytes = 0
         self.stored_chunks = 0
+        #: How many documents were stored by language; ``und`` are those of which it is not known.
+        self.languages: dict[str, int] = {}
+        self.bibliography: BibliographyReport | None = None
 
     def take_pending(self) -> list[Failure]:
         """The failures noted since the last time."""
@@ -784,6 +855,8 @@ class Tally:
                     self.terms_cut += document.terms_cut
                     self.cleaned += document.cleaned
                     self.acl_ignored += document.acl_ignored
+                    language = document.record.get("language") or "und"
+                    self.languages[language] = self.languages.get(language, 0) + 1
                     if document.withheld:
                         self.withheld.append(document.key)
                     self.counts["empty"] += document.chunks == 0
@@ -793,7 +866,7 @@ class Tally:
         return IngestReport(
             tenant,
             run_id,
-            **self.counts,
+            **self.counts,  # type: ignore[arg-type]
             acl_ignored=self.acl_ignored,
             skipped=dict(sorted(self.skipped.items())),
             chunks=self.chunks,
@@ -809,6 +882,8 @@ class Tally:
             seconds=time.monotonic() - self.started,
             failures=tuple(self.failures),
             reasons=dict(self.reasons),
+            languages=dict(sorted(self.languages.items(), key=lambda pair: (-pair[1], pair[0]))),
+            bibliography=self.bibliography,
         )
 
 

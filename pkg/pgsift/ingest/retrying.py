@@ -29,6 +29,7 @@ class Task:
     feed: bool
     paths: list[tuple[Path, Path]] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
+    bibliography: Sequence[str] | None = None
 
     def read(self) -> Iterator[Found]:
         """The documents of the sources."""
@@ -69,6 +70,7 @@ def tasks(letters: Iterable[DeadLetter]) -> tuple[list[Task], list[int]]:
                     format=told.get("format"),
                     acl=told.get("acl"),
                     classification=told.get("classification"),
+                    language=told.get("language"),
                     limits=Limits(**(told.get("limits") or {})),
                 ),
                 told.get("model"),
@@ -77,6 +79,7 @@ def tasks(letters: Iterable[DeadLetter]) -> tuple[list[Task], list[int]]:
                 bool(told.get("keep_source")),
                 told.get("sync"),
                 feed,
+                bibliography=told.get("bibliography"),
             )
             seen[group] = set()
         task = found[group]
@@ -94,6 +97,10 @@ def merged(reports: Sequence[IngestReport]) -> IngestReport:
         if item.name in values:
             continue
         parts = [getattr(report, item.name) for report in reports]
+        if item.name == "bibliography":
+            # Folders that are synchronized one after the other find the files of one bibliography each.
+            values[item.name] = next((part for part in reversed(parts) if part is not None), None)
+            continue
         if isinstance(parts[0], Mapping):
             total: dict[str, int] = {}
             for part in parts:

@@ -34,7 +34,7 @@ from pgsift.ingest.sources import (
     Skipped,
     Unread,
     _uri,
-    key_of,
+    key_in,
     origin_of,
     parse_line,
     read_file,
@@ -105,7 +105,7 @@ def list_source(path: Path, options: Options) -> Listing:
             root = found.origin is not None and found.origin["path"] == found.origin["root"]
             listing.unsure.append(options.prefix if root else f"{found.key}/")
             continue
-        key = key_of(found, path, options.prefix)
+        key = key_in(found, path, options)
         if found.suffix.lower() in SEVERAL:
             # What lies in it is known when it is read.
             for member in read_file(found, path, options, in_folder=True):

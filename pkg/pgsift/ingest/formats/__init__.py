@@ -65,10 +65,10 @@ class Limits:
     """What one file may cost, and how it is read. ``seconds`` and ``memory_mb`` hold for its parser; ``workers``
     is how many parsers run at a time (``None``: one for each core, up to four). Those named ``archive`` are for
     files that are archives inside, which most office formats are: bytes and number of the files in them, how many
-    times its packed size a file may have, and how deep archives and mails may lie in each other. ``ocr`` is whether
-    pages of a PDF are recognized: those without text (``auto``), all (``force``) or none, in ``ocr_languages``, as
-    Tesseract calls them or as BCP 47 tags. ``parser`` is ``docling`` where it is to read what it can
-    (:data:`DOCLING`), else empty."""
+    times its packed size a file may have, and how deep archives and mails may lie in each other. ``ocr`` says
+    which pages of a PDF are recognized, those without text (``auto``), all (``force``) or none, in
+    ``ocr_languages``, as Tesseract calls them or as BCP 47 tags. ``parser`` is ``docling`` where it is to read
+    what it can (:data:`DOCLING`), else empty."""
 
     seconds: float = 120
     memory_mb: int = 2048
