@@ -63,7 +63,7 @@ def test_an_entry_becomes_csl_with_its_latex_resolved(tmp_path: Path) -> None:
             {"family": "King", "given": "Martin Luther", "suffix": "Jr."},
         ],
         "container-title": "Nature", "issued": {"date-parts": [[1931, 9]]}, "volume": "38", "issue": "1",
-        "page": "173-198", "DOI": "10.1007/BF01700692", "URL": "https://example.org/a_b", "language": "ngerman",
+        "page": "173-198", "DOI": "10.1007/BF01700692", "URL": "https://example.org/a_b", "language": "de",
         "keyword": "logic; incompleteness",
     }  # fmt: skip
     knot = entries["knot2011"].csl
