@@ -97,6 +97,30 @@ def evaluate(
             "--rrf-k", metavar="X", help="Constant of reciprocal rank fusion. Default: the tenant's."
         ),
     ] = None,
+    chunker: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--chunker",
+            metavar="NAME",
+            help="Compare chunkers, named as in pgsift ingest; repeat for each. Documents are ranked by their best "
+            "chunk.",
+        ),
+    ] = None,
+    context_prefix: Annotated[
+        bool,
+        typer.Option(
+            "--context-prefix", help="With --chunker: each also with title and section indexed with every chunk."
+        ),
+    ] = False,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="With --chunker: known answers, JSON lines of query (an id or a text), answer, and key where one "
+            "document alone has it. Default: answers.jsonl of the folder, where there is one.",
+        ),
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")] = False,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="With --json: also the figures of every query.")
@@ -108,12 +132,16 @@ def evaluate(
     ranking has alone, and what no fusion of both could exceed; and how many hits repeat one above them. The
     collection is stored in a tenant of its own, searched with every judged query, and removed again.
 
+    With --chunker it is stored once with each of them, and compared are the documents they find and, for queries
+    whose answer is known, how often it stands in what is shown of the first hits (docs/chunkers.md).
+
     \b
     Examples:
       pgsift evaluate collections/scifact
       pgsift evaluate collections/scifact --embedder none --analyzer standard --json
       pgsift evaluate collections/scifact --split --unit chunk --unit document --cache vectors
       pgsift evaluate collections/xquad-en --forms --markdown
+      pgsift evaluate collections/manuals --chunker structure --chunker window --answers answers.jsonl
     """
     from pgsift.evaluate import evaluate as measure
     from pgsift.rerank import load_reranker
@@ -122,7 +150,39 @@ def evaluate(
         raise typer.BadParameter("it excludes --json", param_hint="'--markdown'")
     if rerank is None and rerank_depth is not None:
         raise typer.BadParameter("it is for --rerank, which is missing", param_hint="'--rerank-depth'")
+    if chunker:
+        if unit or split or forms or rerank is not None or depth is not None or rrf_k is not None:
+            raise typer.BadParameter(
+                "it stands without --unit, --split, --forms, --rerank, --depth and --rrf-k",
+                param_hint="'--chunker'",
+            )
+    elif context_prefix or answers is not None:
+        raise typer.BadParameter(
+            "it is for --chunker, which is missing",
+            param_hint="'--context-prefix'" if context_prefix else "'--answers'",
+        )
     model = kept(document_embedder(embedder), cache)
+    if chunker:
+        from pgsift.evaluate.chunkers import compare_chunkers
+
+        with session.store() as store, session.out.steps() as progress:
+            compared = compare_chunkers(
+                store,
+                collection,
+                chunker,
+                context_prefix=context_prefix,
+                answers=answers,
+                modes=mode,
+                analyzer=analyzer,
+                embedder=model,
+                k=k,
+                progress=progress,
+            )
+        if session.json:
+            session.out.document(compared.to_dict(per_query=per_query))
+        else:
+            session.out.text(compared.to_markdown() if markdown else compared.to_table())
+        return
     judge = load_reranker(rerank) if rerank is not None else None
     with session.store() as store, session.out.steps() as progress:
         report = measure(

@@ -63,6 +63,11 @@ class ScratchTenant:
         with contextlib.suppress(*(() if error is None else (PgsiftError, psycopg.Error))):
             self._store.drop_tenant(self._name)
 
+    @property
+    def name(self) -> str:
+        """The name of the tenant."""
+        return self._name
+
     def put(self, documents: Sequence[CollectionDocument], progress: Callable[[int, int], None]) -> None:
         """Store documents of title and text, with vectors if there is an embedder."""
         for start in range(0, len(documents), _BATCH):
