@@ -158,8 +158,9 @@ class Backfill:
         self.batch = batch if rate is None else min(batch, max(1, math.ceil(2 * rate)))
         self.progress = progress
         self.step = step
-        self.stored = self.gone = self.done = self.total = self.queries = self.failed = 0
-        self.failures: list[str] = []
+        self.stored = self.gone = self.done = self.total = self.queries = 0
+        #: Chunks the embedder did not take, and why.
+        self.failed: dict[int, str] = {}
         self._begun = time.monotonic()
 
     def run(self, *, keep: bool = True, queries: bool = True) -> BackfillReport:
@@ -191,8 +192,8 @@ class Backfill:
             self.model.reused,
             self.queries,
             self.gone,
-            self.failed,
-            tuple(self.failures),
+            len(self.failed),
+            tuple(list(self.failed.values())[:_FAILURES]),
             max(self.total - self.done, 0) if missing is None else missing,
             0 if withheld is None else withheld,
             round(time.monotonic() - self._begun, 3),
@@ -229,7 +230,8 @@ class Backfill:
         wanted = [
             (chunk.chunk_id, text)
             for chunk in page
-            if is_embeddable(text := embedding_text(chunk.title, chunk.body, chunk.prefix))
+            if chunk.chunk_id not in self.failed
+            and is_embeddable(text := embedding_text(chunk.title, chunk.body, chunk.prefix))
         ]
         try:
             vectors = self.model.vectors([text for _, text in wanted], self.step)
@@ -240,9 +242,7 @@ class Backfill:
                 try:
                     vectors |= self.model.vectors([text])
                 except (InvalidArgument, InvalidVector) as error:
-                    self.failed += 1
-                    if len(self.failures) < _FAILURES:
-                        self.failures.append(f"chunk {chunk_id}: {error.message}")
+                    self.failed[chunk_id] = f"chunk {chunk_id}: {error.message}"
             wanted = [(chunk_id, text) for chunk_id, text in wanted if text in vectors]
         if wanted:
             stored = self._put(

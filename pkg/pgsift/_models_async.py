@@ -157,8 +157,9 @@ class AsyncBackfill:
         self.batch = batch if rate is None else min(batch, max(1, math.ceil(2 * rate)))
         self.progress = progress
         self.step = step
-        self.stored = self.gone = self.done = self.total = self.queries = self.failed = 0
-        self.failures: list[str] = []
+        self.stored = self.gone = self.done = self.total = self.queries = 0
+        #: Chunks the embedder did not take, and why.
+        self.failed: dict[int, str] = {}
         self._begun = time.monotonic()
 
     async def run(self, *, keep: bool = True, queries: bool = True) -> BackfillReport:
@@ -190,8 +191,8 @@ class AsyncBackfill:
             self.model.reused,
             self.queries,
             self.gone,
-            self.failed,
-            tuple(self.failures),
+            len(self.failed),
+            tuple(list(self.failed.values())[:_FAILURES]),
             max(self.total - self.done, 0) if missing is None else missing,
             0 if withheld is None else withheld,
             round(time.monotonic() - self._begun, 3),
@@ -228,7 +229,8 @@ class AsyncBackfill:
         wanted = [
             (chunk.chunk_id, text)
             for chunk in page
-            if is_embeddable(text := embedding_text(chunk.title, chunk.body, chunk.prefix))
+            if chunk.chunk_id not in self.failed
+            and is_embeddable(text := embedding_text(chunk.title, chunk.body, chunk.prefix))
         ]
         try:
             vectors = await self.model.vectors([text for _, text in wanted], self.step)
@@ -239,9 +241,7 @@ class AsyncBackfill:
                 try:
                     vectors |= await self.model.vectors([text])
                 except (InvalidArgument, InvalidVector) as error:
-                    self.failed += 1
-                    if len(self.failures) < _FAILURES:
-                        self.failures.append(f"chunk {chunk_id}: {error.message}")
+                    self.failed[chunk_id] = f"chunk {chunk_id}: {error.message}"
             wanted = [(chunk_id, text) for chunk_id, text in wanted if text in vectors]
         if wanted:
             stored = await self._put(
