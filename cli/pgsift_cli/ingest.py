@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pgsift_cli._common import SOME_FAILED, Session, command, no_empty_name, writing_embedders
+from pgsift_cli.output import safe
 
 if TYPE_CHECKING:
     from pgsift.ingest.formats import Limits
@@ -96,6 +98,61 @@ ParseWorkers = Annotated[
         "--parse-workers", metavar="N", min=1, help="How many are read at a time. Default: one a core, up to 4."
     ),
 ]
+Bibliographies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bib",
+        metavar="FILE",
+        help="A bibliography (BibTeX, BibLaTeX, CSL-JSON) with entries of the files: their citekeys become the "
+        "keys, and what they say wins; repeat for several. Files find their entries by the field file, their "
+        "name, DOI or title.",
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="TAG",
+        help="The language of the documents that do not say theirs, e.g. de or pt-BR. Default: it is detected "
+        "where the extra language is installed.",
+    ),
+]
+
+
+class Pages(StrEnum):
+    """Which pages of a PDF are recognized."""
+
+    OFF = "off"
+    AUTO = "auto"
+    FORCE = "force"
+
+
+Ocr = Annotated[
+    Pages,
+    typer.Option(
+        "--ocr",
+        help="Recognize the text of scanned pages of PDFs: of those without text (auto), or of all (force). Needs "
+        "the extra ocr.",
+    ),
+]
+OcrLanguages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ocr-language",
+        metavar="NAME",
+        help="A language of these pages, as Tesseract calls it or as a tag, e.g. deu or de; repeat for several. "
+        "Default: eng.",
+    ),
+]
+ParserName = Annotated[
+    str | None,
+    typer.Option(
+        "--parser",
+        metavar="NAME",
+        help="docling: it reads PDF, Word, PowerPoint and Excel files in the place of the parsers that come with "
+        "pgsift. Needs the extra docling.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -137,6 +194,11 @@ def ingest(
     parse_seconds: ParseSeconds = 120,
     parse_memory: ParseMemory = 2048,
     parse_workers: ParseWorkers = None,
+    bib: Bibliographies = None,
+    language: Language = None,
+    ocr: Ocr = Pages.OFF,
+    ocr_language: OcrLanguages = None,
+    parser: ParserName = None,
     sync: Annotated[
         bool,
         typer.Option("--sync", help="Synchronize the folders given, as pgsift sync does: also move and delete."),
@@ -159,6 +221,8 @@ def ingest(
       pgsift ingest docs/ README.md
       pgsift ingest personnel/ --prefix hr/ --acl group:hr --deny user:1042
       pgsift ingest notes.jsonl --embedder none
+      pgsift ingest papers/ --bib papers/refs.bib
+      pgsift ingest scans/ --ocr auto --ocr-language deu --parse-seconds 900
       pgsift ingest manuals/ --chunker window:words=150,overlap=30 --context-prefix
       curl -s https://example.org/page.html | pgsift ingest - --format html --key page
     """
@@ -183,7 +247,9 @@ def ingest(
                 format=format,
                 key=key,
                 sync=sync,
-                limits=parse_limits(parse_seconds, parse_memory, parse_workers),
+                limits=parse_limits(parse_seconds, parse_memory, parse_workers, ocr, ocr_language, parser),
+                language=language,
+                bibliography=bib or None,
             )
     except BaseException as error:
         done = report_of(error)
@@ -200,11 +266,32 @@ def ingest(
         raise typer.Exit(SOME_FAILED)
 
 
-def parse_limits(seconds: float, memory_mb: int, workers: int | None) -> Limits:
-    """What reading one file may cost, as the library takes it."""
+def parse_limits(
+    seconds: float,
+    memory_mb: int,
+    workers: int | None,
+    ocr: Pages,
+    ocr_languages: list[str] | None,
+    parser: str | None,
+) -> Limits:
+    """What reading one file may cost, and how it is read, as the library takes it."""
     from pgsift.ingest.formats import Limits
 
-    return Limits(seconds=seconds, memory_mb=memory_mb, workers=workers)
+    if ocr_languages and ocr is Pages.OFF:
+        raise typer.BadParameter("--ocr-language needs --ocr auto or --ocr force", param_hint="'--ocr-language'")
+    if parser not in (None, "docling"):
+        raise typer.BadParameter("the only one is docling", param_hint="'--parser'")
+    try:
+        return Limits(
+            seconds=seconds,
+            memory_mb=memory_mb,
+            workers=workers,
+            ocr=ocr.value,
+            ocr_languages=tuple(ocr_languages or ("eng",)),
+            parser="docling" if parser else "",
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def access(acl: list[str] | None, deny: list[str] | None) -> Any:
@@ -226,6 +313,22 @@ def remarks(session: Session, report: IngestReport) -> None:
         )
     if report.withheld:
         session.out.remark(f"{report.withheld:,} documents were kept from the remote embedder and have no vectors")
+    found = report.bibliography
+    if found is not None:
+        if found.files_without_entry or found.entries_without_file:
+            session.out.remark(
+                f"{found.files_without_entry:,} files without an entry, {found.entries_without_file:,} entries "
+                "without a file"
+            )
+        for sentence in (*found.ambiguous, *found.problems):
+            session.out.remark(safe(sentence))
+    if report.languages.get("und"):
+        from pgsift.ingest.languages import available
+
+        if not available():
+            session.out.remark(
+                "languages were not detected; for that: pip install 'pgsift[language]', or name one: --language"
+            )
     if report.models_left and report.chunks:
         left = ", ".join(report.models_left)
         session.out.remark(

@@ -239,6 +239,12 @@ class Output:
                 f"cleaned:   {report.characters_cleaned:,} characters, {report.terms_cut:,} terms cut at "
                 f"256 bytes"
             )
+        if any(language != "und" for language in report.languages):
+            counts = list(report.languages.items())[:12]
+            self.line("languages: " + ", ".join(f"{safe(name)} {count:,}" for name, count in counts))
+        if report.bibliography is not None:
+            found = report.bibliography
+            self.line(f"entries:   {found.entries:,} in the bibliography, {found.matched:,} files have one")
         if report.skipped:
             skipped = ", ".join(f"{count:,} {safe(reason)}" for reason, count in report.skipped.items())
             self.line(f"skipped:   {skipped}")

@@ -9,13 +9,19 @@ import typer
 from pgsift_cli._common import NOT_FOUND, PROBLEMS_FOUND, SOME_FAILED, Session, command, writing_embedders
 from pgsift_cli.ingest import (
     Acl,
+    Bibliographies,
     ChunkerName,
     Classification,
     ContextPrefix,
     Deny,
     EmbedderName,
     KeepSource,
+    Language,
+    Ocr,
+    OcrLanguages,
+    Pages,
     ParseMemory,
+    ParserName,
     ParseSeconds,
     ParseWorkers,
     access,
@@ -75,6 +81,11 @@ def sync(
     parse_seconds: ParseSeconds = 120,
     parse_memory: ParseMemory = 2048,
     parse_workers: ParseWorkers = None,
+    bib: Bibliographies = None,
+    language: Language = None,
+    ocr: Ocr = Pages.OFF,
+    ocr_language: OcrLanguages = None,
+    parser: ParserName = None,
     listing: Annotated[bool, typer.Option("--list", help="List what is synchronized, and end.")] = False,
     forget: Annotated[
         str | None,
@@ -102,6 +113,7 @@ def sync(
     Examples:
       pgsift sync handbook/ --prefix handbook/
       pgsift sync handbook/ --prefix handbook/ --watermark --json
+      pgsift sync papers/ --bib papers/refs.bib
       pgsift sync export/articles.jsonl --name articles --dry-run
       pgsift sync --list
     """
@@ -136,7 +148,9 @@ def sync(
                     keep_source=keep_source,
                     chunker=chunker,
                     context_prefix=context_prefix,
-                    limits=parse_limits(parse_seconds, parse_memory, parse_workers),
+                    limits=parse_limits(parse_seconds, parse_memory, parse_workers, ocr, ocr_language, parser),
+                    language=language,
+                    bibliography=bib or None,
                     progress=progress,
                 )
                 reports.append(report)
