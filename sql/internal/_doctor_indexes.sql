@@ -1,4 +1,5 @@
--- The doctor on indexes: invalid ones, those a model lacks, two of one definition, and vector indexes that nothing uses.
+-- The doctor on indexes: invalid ones, those a model lacks, two of one definition, and vector indexes that nothing uses. And tables of vectors
+-- whose model is gone.
 CREATE OR REPLACE FUNCTION sift._doctor_indexes()
 RETURNS TABLE (check_name text, severity text, object text, finding text, remedy text, safe_fix boolean)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -30,6 +31,14 @@ BEGIN
         JOIN pg_catalog.pg_opclass AS o ON o.oid = i.indclass[0]
         WHERE i.indrelid = to_regclass(m.partition) AND a.amname = 'hnsw' AND o.opcname = m.operators)
     ORDER BY m.name;
+
+    RETURN QUERY
+    SELECT 'model_leftovers'::text, 'warning'::text, c.oid::regclass::text, 'the table holds vectors of a model that is registered no more'::text,
+           format('DROP TABLE %s', c.oid::regclass), false
+    FROM pg_catalog.pg_class AS c
+    WHERE c.relnamespace = 'sift'::regnamespace AND c.relkind = 'r' AND c.relname ~ '^chunk_embeddings_m[0-9]+$'
+      AND NOT EXISTS (SELECT FROM sift.embedding_models AS e WHERE c.relname = format('chunk_embeddings_m%s', e.model_id))
+    ORDER BY 3;
 
     RETURN QUERY
     SELECT 'indexes'::text, 'warning'::text, x.second::text,

@@ -225,6 +225,10 @@ WAITING = {
     "other tokens than the analyzer's": (f"UPDATE sift.chunks SET tokens = replace(tokens, 'common', 'kommon') WHERE tenant_id = {ACME}", "analyzer", "warning"),
     "statistics to fold": (f"INSERT INTO sift.corpus_totals (tenant_id, chunks, total_length) SELECT {ACME}, 0, 0 FROM generate_series(1, 1500)", "pending_statistics", "info"),
     "vectors missing": (f"DELETE FROM sift.chunk_embeddings WHERE (tenant_id, chunk_id) = ({ACME}, {PACKED})", "missing_vectors", "warning"),
+    "vectors of a model that is kept": (f"SELECT sift.register_model('kept', 2); SELECT sift.keep_model('acme', 'kept')", "missing_vectors", "info"),
+    "the choice of a model that is gone": (f"INSERT INTO sift.tenant_models VALUES ({ACME}, 4711)", "model_leftovers", "warning"),
+    "a cached query of a model that is gone": (f"INSERT INTO sift.query_embeddings VALUES ({ACME}, 4711, 'q', '{{1}}')", "model_leftovers", "warning"),
+    "an active model that is gone": (f"UPDATE sift.tenants SET model_id = 4711 WHERE tenant_id = {ACME}", "model_leftovers", "error"),
     "a run that never ended": (f"INSERT INTO sift.ingest_runs (tenant_id, source, started_by, started_at) VALUES ({ACME}, 'docs', 'me', now() - interval '3 days')", "unfinished_runs", "warning"),
     "a mapping of a role that is gone": (f"INSERT INTO sift.role_principals VALUES ({ACME}, 'nobody_here', 1, 'public')", "role_mappings", "warning"),
     "a mapping of an earlier role": (f"INSERT INTO sift.role_principals VALUES ({ACME}, 'sift_reader', 1, 'public')", "role_mappings", "warning"),
@@ -260,7 +264,7 @@ def test_what_a_policy_withholds_is_no_warning(patient: psycopg.Connection) -> N
         {"key": "unsaid", "acl": ["public"], "text": "new five"},
     ]  # fmt: skip
     patient.execute("SELECT count(*) FROM sift.put_documents('acme', %s::jsonb)", [json.dumps(documents)])
-    remedy = "pgsift models backfill --tenant acme --embedder toy"
+    remedy = "pgsift models backfill toy --tenant acme"
     (found,) = missing()
     assert (found.severity, found.remedy) == ("warning", remedy)
     assert found.finding.startswith("5 of 325 chunks have no vector of this model;")
@@ -295,7 +299,7 @@ def test_names_in_commands_are_words_of_a_shell(patient: psycopg.Connection) -> 
     patient.execute("SELECT count(*) FROM sift.put_documents('it''s $(mine)', %s::jsonb, model => 'onnx:a model')", [documents])
     (found,) = [f for f in examine(patient, "it's $(mine)") if f.check_name == "missing_vectors"]
     assert shlex.split(found.remedy) == [
-        "pgsift", "models", "backfill", "--tenant", "it's $(mine)", "--embedder", "onnx:a model",
+        "pgsift", "models", "backfill", "onnx:a model", "--tenant", "it's $(mine)",
     ]  # fmt: skip
     assert "$(mine)" in found.remedy and "'it'\"'\"'s $(mine)'" in found.remedy
 
@@ -363,6 +367,7 @@ OBJECTS = {
     "a role above the rest": ("ALTER ROLE sift_app BYPASSRLS", "roles", "sift_app is not subject to row security"),
     "a reader who writes": ("GRANT sift_writer TO sift_reader", "roles", "sift_reader is a member of sift_writer"),
     "an invalid index": ("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'sift.chunks_text_hash_idx'::regclass", "indexes", "is invalid"),
+    "a table of a model that is gone": ("CREATE TABLE sift.chunk_embeddings_m4711 (LIKE sift.chunk_embeddings); ALTER TABLE sift.chunk_embeddings_m4711 OWNER TO sift_owner; ALTER TABLE sift.chunk_embeddings_m4711 ENABLE ROW LEVEL SECURITY; REVOKE ALL ON sift.chunk_embeddings_m4711 FROM PUBLIC", "model_leftovers", "registered no more"),
     "a model without its index": ("DROP INDEX sift.chunk_embeddings_m1_hnsw_idx", "indexes", "the model has no HNSW index"),
     "a model without its table": ("DROP TABLE sift.chunk_embeddings_m1", "indexes", "the table sift.chunk_embeddings_m1 of the model is missing"),
     "an index twice": ("CREATE INDEX twice ON sift.chunks (text_hash, tenant_id)", "indexes", "does the same as sift.chunks_text_hash_idx"),

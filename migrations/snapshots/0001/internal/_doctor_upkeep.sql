@@ -14,6 +14,7 @@ DECLARE
     v_unpacked  bigint;
     v_live      bigint;
     v_model     record;
+    v_left      record;
     v_withheld  bigint;
     v_remedy    text;
 BEGIN
@@ -89,13 +90,11 @@ BEGIN
     SELECT count(*) INTO v_live FROM sift.chunks AS c WHERE c.tenant_id = v_tenant_id AND c.unranked_tokens IS NULL;
     FOR v_model IN
         SELECT m.model_id, m.name, n.vectors
-        FROM (SELECT e.model_id, sum(e.vectors)::bigint AS vectors FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id GROUP BY e.model_id
-              UNION ALL
-              SELECT v_tenant.model_id, 0::bigint
-              WHERE v_tenant.model_id IS NOT NULL
-                AND NOT EXISTS (SELECT FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id AND e.model_id = v_tenant.model_id)) AS n
+        FROM (SELECT k.model_id,
+                     coalesce((SELECT sum(e.vectors) FROM sift.embedding_stats AS e WHERE e.tenant_id = v_tenant_id AND e.model_id = k.model_id), 0)::bigint AS vectors
+              FROM (SELECT v_tenant.model_id UNION SELECT s.model_id FROM sift.tenant_models AS s WHERE s.tenant_id = v_tenant_id) AS k) AS n
         JOIN sift.embedding_models AS m ON m.model_id = n.model_id
-        WHERE n.vectors < v_live AND (n.vectors > 0 OR m.model_id = v_tenant.model_id)
+        WHERE n.vectors < v_live
         ORDER BY m.name
     LOOP
         -- What the tenant's options keep from remote embedders: the rule of sift.chunks_without_embedding.
@@ -109,7 +108,7 @@ BEGIN
               AND ((v_tenant.remote_classifications IS NULL OR d.classification = ANY (v_tenant.remote_classifications)) IS NOT TRUE
                    OR NOT (v_tenant.remote_retained OR d.retain_until IS NULL));
         END IF;
-        v_remedy := format('pgsift models backfill --tenant %s --embedder %s', sift._shell_word(tenant), sift._shell_word(v_model.name));
+        v_remedy := format('pgsift models backfill %s --tenant %s', sift._shell_word(v_model.name), sift._shell_word(tenant));
         IF v_live - v_model.vectors - v_withheld > 0 THEN
             RETURN QUERY SELECT 'missing_vectors'::text, CASE WHEN v_model.model_id = v_tenant.model_id THEN 'warning' ELSE 'info' END,
                 format('model %s', to_json(v_model.name)),
@@ -124,6 +123,32 @@ BEGIN
                 v_remedy, false;
         END IF;
     END LOOP;
+
+    FOR v_left IN
+        SELECT x.name, x.rows
+        FROM (SELECT 'embedding_stats' AS name, count(*) AS rows FROM sift.embedding_stats AS e
+              WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)
+              UNION ALL
+              SELECT 'query_embeddings', count(*) FROM sift.query_embeddings AS e
+              WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)
+              UNION ALL
+              SELECT 'vector_history', count(*) FROM sift.vector_history AS e
+              WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)
+              UNION ALL
+              SELECT 'tenant_models', count(*) FROM sift.tenant_models AS e
+              WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)) AS x
+        WHERE x.rows > 0
+    LOOP
+        RETURN QUERY SELECT 'model_leftovers'::text, 'warning'::text, format('sift.%s', v_left.name),
+            format('%s rows are of a model that is registered no more', v_left.rows),
+            format('DELETE FROM sift.%s AS x WHERE x.tenant_id = %s AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = x.model_id)',
+                   v_left.name, v_tenant_id), true;
+    END LOOP;
+    IF v_tenant.model_id IS NOT NULL AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = v_tenant.model_id) THEN
+        RETURN QUERY SELECT 'model_leftovers'::text, 'error'::text, 'sift.tenants'::text,
+            'the active model is registered no more: no search uses vectors'::text,
+            format('UPDATE sift.tenants SET model_id = NULL WHERE tenant_id = %s', v_tenant_id), false;
+    END IF;
 
     RETURN QUERY
     SELECT 'unfinished_runs'::text, 'warning'::text, format('run %s', r.run_id),
