@@ -31,7 +31,7 @@ COVERED = frozenset({
     "unranked_documents",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
     "check_access", "related", "facets", "count_matches", "cite", "query_terms", "choose_chunks", "explain",
-    "why_not", "list_judgments",
+    "why_not", "list_judgments", "embed_query", "query_vector_terms",
 })  # fmt: skip
 
 
@@ -423,6 +423,8 @@ class _Probe:
         except psycopg.Error as error:
             if error.sqlstate == "PS001" and self.role is not None and not self.truth.roles.get(self.role):
                 return None
+            if error.sqlstate in ("PS006", "PS013") and function in ("embed_query", "query_vector_terms"):
+                return None  # the tenant's terms have no vectors
             self.found(function, who, f"failed with {error.sqlstate}: {error.diag.message_primary}")
             return None
 
@@ -663,6 +665,26 @@ class _Probe:
         )
         if terms and not visible and len(terms) > 1:
             self.found("query_terms", who, f"tells words that begin with {begun!r}, where nothing may be seen")
+        fitted = self.call(
+            "query_vector_terms",
+            who,
+            "SELECT x.term FROM sift.query_vector_terms(%s, %s, principals => %s::text[]) AS x WHERE x.fitted",
+            (tenant, word, who),
+        )
+        vector = self.call(
+            "embed_query",
+            who,
+            "SELECT sift.embed_query(%s, %s, principals => %s::text[]) IS NOT NULL",
+            (tenant, word, who),
+        )
+        # A word with a vector is one that a search finds.
+        if (fitted or vector == [(True,)]) and not self.call(
+            "lexical_search",
+            who,
+            "SELECT x.key FROM sift.lexical_search(%s, %s, 1, %s::text[], strip_questions => false) AS x",
+            (tenant, word, who),
+        ):
+            self.found("embed_query", who, f"has a vector of {word!r}, which no document holds that may be seen")
         if rows is not None:
             self.compare("facets", who, (row[0] for row in rows), {row[0] for row in rows} & visible)
         if counts is not None and counts[0][0] > len(visible):

@@ -36,6 +36,11 @@ CALLS = {
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, %(p)s) AS c WHERE c.visible",
     "query_terms": "SELECT q.* FROM sift.query_terms('t', 'fo* marker* secretkey* secrettitle*', principals => %(p)s) AS q"
     " WHERE q.term NOT IN ('fo', 'marker', 'secretkey', 'secrettitle')",
+    # A vector for a word that only a hidden document holds would tell of it.
+    "embed_query": "SELECT 'marker' || n || 'z' FROM generate_series(-1, 9) AS n WHERE sift.embed_query("
+    "'t', CASE n WHEN -1 THEN 'fox' ELSE 'marker' || n || 'z' END, principals => %(p)s) IS NOT NULL",
+    "query_vector_terms": "SELECT q.term FROM sift.query_vector_terms('t', 'fox marker0z marker1z marker2z marker3z marker4z marker5z marker6z marker7z',"
+    " principals => %(p)s) AS q WHERE q.fitted",
     "document_at": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_at("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
     "evidence": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.evidence("
@@ -78,6 +83,15 @@ SILENT = {
 }
 
 
+def fit_terms(conn: psycopg.Connection) -> None:
+    """Vectors of all words of all documents."""
+    conn.execute(
+        "SELECT sift.put_term_embeddings('t', 'leak', array_agg(w.term), array_agg('[1,2,3]'::text), max(w.last))"
+        " FROM (SELECT s.term, max(c.chunk_id) AS last FROM sift.chunks AS c"
+        "       CROSS JOIN LATERAL string_to_table(c.tokens, ' ') AS s (term) GROUP BY s.term) AS w"
+    )
+
+
 def body(index: int, words: list[str]) -> str:
     return f"{' '.join(words)} marker{index}z"
 
@@ -112,6 +126,7 @@ def test_only_visible_documents_come_back(
             "SELECT sift.judge('t', 'fox marker' || n || 'z', 'secretkey' || n || 'z', 1, principals => '{sift:writer}', note => 'secretmeta' || n || 'z')"
             " FROM generate_series(0, %s) AS n", (len(corpus) - 1,)
         )
+        fit_terms(conn)
         visible = {i for i, (acl, _, _) in enumerate(corpus) if set(acl) & set(principals)}
         for name, call in CALLS.items():
             rows = conn.execute(call, {"p": principals, "c": collapse}).fetchall()  # type: ignore[call-overload]
@@ -151,6 +166,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
     )
     conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
     conn.execute("SELECT sift.judge('t', 'fox', 'k', 3, principals => '{public}')")
+    fit_terms(conn)
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]
     for principals in ([], None, ["group:unknown"], ["PUBLIC"], ["public "], ["%"], [""]):
         assert conn.execute(CALLS[name], {"p": principals, "c": True}).fetchall() == []  # type: ignore[call-overload]

@@ -59,6 +59,10 @@ def fill(dsn: str) -> None:
         connection.execute("SELECT sift.delete_documents('t', '{doc-17,doc-18}', 'wrong')")
         connection.execute("SELECT sift.add_dead_letter('t', 'parse', 'unreadable', key => 'bad')")
         connection.execute("SELECT sift.cache_query_embedding('t', 'red car', '{1,2,0.5}', 'toy')")
+        connection.execute(
+            "SELECT sift.put_term_embeddings('t', 'toy', array_agg(w.term), array_agg(w.vector), (SELECT max(c.chunk_id) FROM sift.chunks AS c))"
+            " FROM (VALUES ('red', '[1,0,0.5]'), ('car', '[0,1,0.25]'), ('hous', '[0.3,0.3,0.7]'), ('idea', '[0,0,1]')) AS w (term, vector)"
+        )
         connection.execute("SELECT sift.log_query('t', 'red car', '{public}', '{\"k\": 3}', '{1,2,0.5}')")
         connection.execute("SELECT sift.judge('t', 'Red  car', 'doc-1', 2, (SELECT min(c.chunk_id) FROM sift.chunks AS c JOIN sift.documents AS d USING (document_id) WHERE d.key = 'doc-1'), '{public}', 'anna')")
         connection.execute("SELECT pg_catalog.count(*) FROM sift.put_documents('other', '[{\"key\": \"x\", \"text\": \"red\"}]')")

@@ -99,6 +99,15 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                         [{"body": f"A pump, as {key.rstrip('/1')} says", "supports": [0], "effect": {"of": "zzmemo" if "zz" in key else "pier"}, "entities": ["zzowner"] * ("zz" in key)}])))
                 admin.execute("SELECT sift.set_acronyms('zzb', '{\"ZZM\": \"zzmerger\"}')")
                 admin.execute("SELECT sift.cache_query_embedding('zzb', 'takeover of zzmerger', '{1,0,0}', 'm3')")
+                # Vectors of all words, those of hidden documents included.
+                admin.execute(
+                    "SELECT sift.put_term_embeddings(x.name, 'm3', array_agg(t.term), array_agg(format('[1,%s,0.5]', t.n)), max(t.last), 'frequent')"
+                    " FROM (SELECT u.tenant_id, u.term, row_number() OVER (PARTITION BY u.tenant_id ORDER BY u.term) AS n, max(u.chunk_id) OVER () AS last"
+                    "       FROM (SELECT DISTINCT ON (c.tenant_id, s.term) c.tenant_id, s.term, c.chunk_id"
+                    "             FROM sift.chunks AS c CROSS JOIN LATERAL string_to_table(c.tokens, ' ') AS s (term)"
+                    "             ORDER BY c.tenant_id, s.term, c.chunk_id DESC) AS u) AS t"
+                    " JOIN sift.tenants AS x USING (tenant_id) GROUP BY x.name"
+                )
                 admin.execute("SELECT sift.log_query('zzb', 'takeover of zzmerger'), sift.log_query('a', 'zzmemo')")
                 admin.execute("SELECT sift.judge(x.tenant, 'zzmemo', x.key, 2, judged_by => 'zzowner', note => 'zzmemo', principals => '{sift:writer}')"
                               " FROM (VALUES ('a', 'hr/zzsalary'), ('a', 'note/zzaside'), ('zzb', 'b/zzmerger')) AS x (tenant, key)")
@@ -257,6 +266,18 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("SELECT * FROM sift.query_terms('a', 'What is {x}* of -{x} +{x} \"the {x}\"', principals => {p})", "word"),
         Attack("SELECT count(*), max(length(term)) FROM sift.query_terms('a', '+{x}* zz* ZZM', principals => {p})", "word"),
         Attack("SELECT * FROM sift.query_terms('{x}', 'the co-simulation')", "tenant", by=("reader", "stranger")),
+    ],
+    "embed_query": [
+        *(Attack(f"SELECT sift.embed_query('a', '{text}', 'm3', {{p}})", "word") for text in ("{x}", "pump {x}", "{x} qqq pump qqr", "{x}* \"{x} pump\"")),
+        Attack("SELECT * FROM sift.dense_search('a', sift.embed_query('a', '{x} pump', 'm3', {p}), 50, {p}, model => 'm3')", "word"),
+        Attack("SELECT sift.embed_query('{x}', 'pump')", "tenant", by=("reader", "stranger")),
+        Attack("SELECT sift.embed_query('zzb', '{x}', 'm3')", "word", by=("reader", "stranger")),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT sift.embed_query('a', '{x}', 'm3', {p})", "word"),
+    ],
+    "query_vector_terms": [
+        Attack("SELECT * FROM sift.query_vector_terms('a', 'pump {x}', 'm3', {p})", "word"),
+        Attack("SELECT count(*), count(weight), count(*) FILTER (WHERE fitted) FROM sift.query_vector_terms('a', '{x} {x}z', 'm3', {p})", "word"),
+        Attack("SELECT * FROM sift.query_vector_terms('{x}', 'pump', 'm3')", "tenant", by=("reader", "stranger")),
     ],
     "evidence": [
         Attack("SELECT * FROM sift.evidence('a', '{x}', 'pump', principals => {p})", "key"),
