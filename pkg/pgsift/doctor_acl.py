@@ -27,7 +27,7 @@ LONGEST = 10_000
 # The functions that take principals; a test compares this with the schema.
 COVERED = frozenset({
     "search", "lexical_search", "dense_search", "list_documents", "chunks_by_entity", "lexical_candidates",
-    "list_claims",
+    "list_claims", "list_topics", "document_topics",
     "unranked_documents",
     "evidence", "document_at", "document_history", "document_source", "near_duplicates", "distinct_sources",
     "check_access", "related", "facets", "count_matches", "cite", "query_terms", "choose_chunks", "explain",
@@ -687,6 +687,24 @@ class _Probe:
             self.found("embed_query", who, f"has a vector of {word!r}, which no document holds that may be seen")
         if rows is not None:
             self.compare("facets", who, (row[0] for row in rows), {row[0] for row in rows} & visible)
+        placed = self.call(
+            "document_topics",
+            who,
+            "SELECT x.key FROM sift.document_topics(%s, principals => %s::text[]) AS x",
+            (tenant, who),
+        )
+        topics = self.call(
+            "list_topics",
+            who,
+            "SELECT x.documents, x.keys FROM sift.list_topics(%s, %s::text[]) AS x",
+            (tenant, who),
+        )
+        if placed is not None and topics is not None:
+            self.compare("document_topics", who, (row[0] for row in placed), {row[0] for row in placed} & visible)
+            named = {key for _, keys in topics for key in keys}
+            self.compare("list_topics", who, named, named & visible)
+            if sum(number for number, _ in topics) != len(placed):
+                self.found("list_topics", who, "counts documents that may not be seen")
         if counts is not None and counts[0][0] > len(visible):
             self.found("count_matches", who, f"counts {counts[0][0]} documents, where {len(visible)} may be seen")
 

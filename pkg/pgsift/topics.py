@@ -234,7 +234,7 @@ class VectorCache:
         import numpy as np
 
         try:
-            with np.load(self.path, allow_pickle=False) as kept:
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 hashes, vectors = kept["hashes"], kept["vectors"]
         except (OSError, ValueError, KeyError, EOFError):
             return {}

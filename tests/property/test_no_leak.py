@@ -47,6 +47,8 @@ CALLS = {
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, 'fox hound owl marker*', 9, 20, %(p)s) AS r",
     "document_history": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_history("
     "'t', CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z' END, principals => %(p)s) AS r",
+    "list_topics": "SELECT * FROM sift.list_topics('t', %(p)s, 1000, 1000, NULL)",
+    "document_topics": "SELECT * FROM sift.document_topics('t', principals => %(p)s)",
     "distinct_sources": "SELECT r.* FROM sift.distinct_sources('t', ARRAY(SELECT CASE n WHEN -1 THEN 'k' ELSE 'secretkey' || n || 'z'"
     " END FROM generate_series(-1, 9) AS n), %(p)s) AS r",
     "document_source": "SELECT r.* FROM generate_series(-1, 9) AS n CROSS JOIN LATERAL sift.document_source("
@@ -92,6 +94,15 @@ def fit_terms(conn: psycopg.Connection) -> None:
     )
 
 
+def place(conn: psycopg.Connection) -> None:
+    """Every document in one of two topics."""
+    conn.execute(
+        "SELECT sift.put_topics('t', array_agg(d.document_id), array_agg(d.version), array_agg((d.document_id % 2)::integer), array_agg(1::float8),"
+        " array_agg(0.5::float8), array_agg(0::float8), array_agg(0::float8), 'leak')"
+        " FROM sift.documents AS d JOIN sift.tenants AS t USING (tenant_id) WHERE t.name = 't'"
+    )
+
+
 def body(index: int, words: list[str]) -> str:
     return f"{' '.join(words)} marker{index}z"
 
@@ -127,6 +138,7 @@ def test_only_visible_documents_come_back(
             " FROM generate_series(0, %s) AS n", (len(corpus) - 1,)
         )
         fit_terms(conn)
+        place(conn)
         visible = {i for i, (acl, _, _) in enumerate(corpus) if set(acl) & set(principals)}
         for name, call in CALLS.items():
             rows = conn.execute(call, {"p": principals, "c": collapse}).fetchall()  # type: ignore[call-overload]
@@ -135,7 +147,9 @@ def test_only_visible_documents_come_back(
                 if index not in visible:
                     for word in ("marker", "secretkey", "secrettitle", "secretmeta"):
                         assert f"{word}{index}z" not in text, f"{name} shows {word} of an invisible document"
-            if name in ("dense_search", "list_documents", "chunks_by_entity", "list_claims") and not collapse:
+            if name == "list_topics":
+                assert sum(row[1] for row in rows) == len(visible)
+            if name in ("document_topics", "dense_search", "list_documents", "chunks_by_entity", "list_claims") and not collapse:
                 assert len(rows) == len(visible)
             if name == "choose_chunks" and not collapse:
                 assert len(rows) == 2 * len(visible)
@@ -165,6 +179,7 @@ def test_no_principals_see_nothing(conn: psycopg.Connection, name: str) -> None:
         """SELECT sift.put_documents('t', '[{"key": "k", "chunks": [{"body": "fox owl", "embedding": [1,0,0], "entities": ["animal"]}, {"body": "fox", "kind": "claim", "supports": [0]}]}, {"key": "twin", "chunks": [{"body": "fox owl", "embedding": [1,0,0]}]}, {"key": "bare", "chunks": [{"body": "fox", "kind": "section_header"}]}]', model => 'leak')"""
     )
     conn.execute("SELECT sift.put_sources('t', '{k}', '{text/plain}', ARRAY['x'::bytea], '{1}', 'none')")
+    place(conn)
     conn.execute("SELECT sift.judge('t', 'fox', 'k', 3, principals => '{public}')")
     fit_terms(conn)
     assert conn.execute(CALLS[name], {"p": ["public"], "c": True}).fetchall() != []  # type: ignore[call-overload]

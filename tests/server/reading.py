@@ -20,7 +20,7 @@ BY_NAME: dict[str, Any] = {
     "as_of": None, "at": datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC), "hashes": [b"\x00" * 16],
     "prefix": "doc-", "key_prefix": None, "after": None, "run_id": None, "mode": "hybrid", "unit": "document", "embedding": None,
     "group_name": "group:hr", "principal": "public", "name": "first", "a": "first",
-    "chunk_ids": list(range(1, 60)), "scores": [float(number * 7 % 31) for number in range(59)], "sync_source_id": 1, "windows": 2, "width": 40, "snippet_width": 60, "document": "doc-1", "field": "metadata.number",
+    "chunk_ids": list(range(1, 60)), "scores": [float(number * 7 % 31) for number in range(59)], "sync_source_id": 1, "document_ids": list(range(1, 60)), "windows": 2, "width": 40, "snippet_width": 60, "document": "doc-1", "field": "metadata.number",
 }  # fmt: skip
 #: Not asked: what the doctor says is of the server it runs on, and a sample.
 LEFT_OUT = {"doctor"}

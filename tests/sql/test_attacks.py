@@ -97,6 +97,12 @@ def world(server_dsn: str, _template: str) -> Iterator[World]:
                 for tenant, key in (("a", "hr/zzsalary"), ("a", "note/zzaside"), ("zzb", "b/zzmerger"), ("a", "note/1")):
                     admin.execute("SELECT sift.put_claims(%s, %s, %s)", (tenant, key, json.dumps(
                         [{"body": f"A pump, as {key.rstrip('/1')} says", "supports": [0], "effect": {"of": "zzmemo" if "zz" in key else "pier"}, "entities": ["zzowner"] * ("zz" in key)}])))
+                # Seen and hidden ones in one topic, and a topic of hidden ones alone.
+                for tenant in ("a", "zzb"):
+                    admin.execute(
+                        "SELECT sift.put_topics(%(t)s, array_agg(d.document_id), array_agg(d.version), array_agg((d.key LIKE '%%zzaside')::integer),"
+                        " array_agg(1::float8), array_agg(0.5::float8), array_agg(0::float8), array_agg(0::float8), 'm3')"
+                        " FROM sift.documents AS d JOIN sift.tenants AS x USING (tenant_id) WHERE x.name = %(t)s", {"t": tenant})
                 admin.execute("SELECT sift.set_acronyms('zzb', '{\"ZZM\": \"zzmerger\"}')")
                 admin.execute("SELECT sift.cache_query_embedding('zzb', 'takeover of zzmerger', '{1,0,0}', 'm3')")
                 # Vectors of all words, those of hidden documents included.
@@ -301,6 +307,21 @@ ATTACKS: dict[str, list[Attack]] = {
     "near_duplicates": [
         Attack("SELECT * FROM sift.near_duplicates('a', '{x}', {p})", "key"),
         Attack("SELECT * FROM sift.near_duplicates('{x}', 'b/zzmerger')", "tenant", by=("reader", "stranger")),
+    ],
+    "list_topics": [
+        Attack("SELECT t.topic, t.documents, t.share, t.terms, t.weights, t.keys, t.titles FROM sift.list_topics('a', {p}, 100, 100, NULL) AS t"
+               " WHERE '{x}' = ANY (t.terms || t.keys || t.titles)", "word"),
+        Attack("SELECT t.keys FROM sift.list_topics('a', {p}, 0, 100) AS t WHERE '{x}' = ANY (t.keys)", "key"),
+        Attack("SELECT 1 / (CASE WHEN t.terms::text LIKE '%{x}%' THEN 0 ELSE 1 END) FROM sift.list_topics('a', {p}, 100, 100, NULL) AS t", "word"),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM sift.list_topics('a', {p}) AS t WHERE '{x}' = ANY (t.keys)", "key"),
+        Attack("SELECT * FROM sift.list_topics('{x}')", "tenant", by=("reader", "stranger")),
+        Attack("SELECT * FROM sift.list_topics('{x}', terms_k => -1)", "tenant", by=("reader", "stranger")),
+    ],
+    "document_topics": [
+        Attack("SELECT * FROM sift.document_topics('a', principals => {p}) AS t WHERE t.key = '{x}'", "key"),
+        Attack("SELECT 1 / (CASE WHEN t.title = '{x}' THEN 0 ELSE 1 END) FROM sift.document_topics('a', principals => {p}) AS t", "title"),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM sift.document_topics('a', principals => {p}) AS t WHERE t.key = '{x}'", "key"),
+        Attack("SELECT * FROM sift.document_topics('{x}')", "tenant", by=("reader", "stranger")),
     ],
     "related": [
         Attack("SELECT * FROM sift.related('a', '{x}', principals => {p})", "key"),

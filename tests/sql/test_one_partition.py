@@ -92,6 +92,14 @@ def test_each_statement_plans_for_one_partition(sharded: psycopg.Connection) -> 
                     (tenant,))
             run("SELECT * FROM sift.search(%s, 'fox', principals => '{public}', as_of => clock_timestamp())", (tenant,))
             run("SELECT * FROM sift.list_claims(%s, 'k', '{public}')", (tenant,))
+            run("SELECT * FROM sift.documents_with_vectors(%s)", (tenant,))
+            run("SELECT * FROM sift.document_vectors(%s, '{1,2,3}')", (tenant,))
+            for labels in ("0", "-1"):
+                run(f"SELECT sift.put_topics(%s, array_agg(d.document_id), array_agg(1), array_agg({labels}), array_agg(0::float8), array_agg(1::float8),"
+                    " array_agg(0::float8), array_agg(0::float8), 'm') FROM sift.documents_with_vectors(%s) AS d", (tenant, tenant))
+                run("SELECT * FROM sift.list_topics(%s, '{public}')", (tenant,))
+                run("SELECT * FROM sift.document_topics(%s, principals => '{public}')", (tenant,))
+                run("SELECT * FROM sift.topic_run(%s)", (tenant,))
             run("SELECT * FROM sift.facets(%s, 'entity', principals => '{public}')", (tenant,))
             run("SELECT sift.remove_entities(%s, 'k', '[{\"ordinal\": 0, \"entities\": [\"den\"]}]')", (tenant,))
             run("SELECT sift.remove_entities(%s, 'k')", (tenant,))

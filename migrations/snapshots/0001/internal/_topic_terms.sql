@@ -7,9 +7,10 @@
 -- f(t)      how often in those of all classes
 -- A         number of tokens of all documents, by the number of classes
 --
--- Function words that are in no list of stopwords are frequent in every class, and would lead by their tf alone. So first come the terms
--- whose share of the class's tokens is at least twice their share of the other classes' tokens, then the rest; each by falling weight,
--- equal ones in the order of their bytes. Not named are terms of one character, and those of digits and punctuation alone.
+-- Function words that are in no list of stopwords are frequent everywhere, and would lead by their tf alone. So first come the terms whose
+-- share of the class's tokens is at least twice their share of the other classes' tokens, and which no more than a quarter of all
+-- documents hold; then the rest; each by falling weight, equal ones in the order of their bytes. Not named are terms of one character,
+-- and those of digits and punctuation alone.
 --
 -- The counts are those of the postings, read where they stand by document: tokens of chunks that are ranked, what overlaps counted once.
 CREATE OR REPLACE FUNCTION sift._topic_terms(tenant_id integer, document_ids bigint[], topics integer[], k integer)
@@ -18,28 +19,32 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_nestloo
 AS $$
 DECLARE
     v_tenant_id integer := tenant_id;
+    v_often     integer := greatest(cardinality(document_ids) / 4, 1);
 BEGIN
     RETURN QUERY
-    WITH counts AS MATERIALIZED (
-        SELECT m.topic, w.term COLLATE "C" AS term, count(*)::double precision AS tf
+    WITH held AS (
+        SELECT m.topic, m.document_id, w.term COLLATE "C" AS term, count(*) AS tf
         FROM unnest(document_ids, topics) AS m (document_id, topic)
         CROSS JOIN LATERAL (
             SELECT string_to_array(c.tokens, ' ') AS tokens, c.title_tokens AS title, c.title_tokens + c.overlap_tokens AS skipped
             FROM sift.chunks AS c
             WHERE c.tenant_id = v_tenant_id AND c.document_id = m.document_id AND c.tokens <> '' AND c.kind <> 'reference' OFFSET 0) AS x
         CROSS JOIN LATERAL unnest(CASE WHEN x.skipped = x.title THEN x.tokens ELSE x.tokens[:x.title] || x.tokens[x.skipped + 1:] END) AS w (term)
-        GROUP BY m.topic, w.term COLLATE "C"
+        GROUP BY m.topic, m.document_id, w.term COLLATE "C"
+    ),
+    counts AS MATERIALIZED (
+        SELECT h.topic, h.term, sum(h.tf)::double precision AS tf, count(*) AS documents FROM held AS h GROUP BY h.topic, h.term
     ),
     classes AS MATERIALIZED (
         SELECT s.topic, s.tokens, sum(s.tokens) OVER () AS total, sum(s.tokens) OVER () / (count(*) OVER ())::double precision AS average
         FROM (SELECT c.topic, sum(c.tf) AS tokens FROM counts AS c GROUP BY c.topic) AS s
     ),
     frequencies AS MATERIALIZED (
-        SELECT c.term, sum(c.tf) AS f FROM counts AS c GROUP BY c.term
+        SELECT c.term, sum(c.tf) AS f, sum(c.documents) AS documents FROM counts AS c GROUP BY c.term
     ),
     weighted AS (
         SELECT c.topic, c.term, c.tf * ln(1::double precision + l.average / f.f) AS weight,
-               c.tf * (l.total - l.tokens) >= 2::double precision * (f.f - c.tf) * l.tokens AS characteristic
+               c.tf * (l.total - l.tokens) >= 2::double precision * (f.f - c.tf) * l.tokens AND f.documents <= v_often AS characteristic
         FROM counts AS c
         JOIN classes AS l ON l.topic = c.topic
         JOIN frequencies AS f ON f.term = c.term
