@@ -244,7 +244,7 @@ class Output:
             self.line("languages: " + ", ".join(f"{safe(name)} {count:,}" for name, count in counts))
         if report.bibliography is not None:
             found = report.bibliography
-            self.line(f"entries:   {found.entries:,} in the bibliography, {found.matched:,} files have one")
+            self.line(f"bib:       {found.entries:,} entries, {found.matched:,} files have one")
         if report.skipped:
             skipped = ", ".join(f"{count:,} {safe(reason)}" for reason, count in report.skipped.items())
             self.line(f"skipped:   {skipped}")

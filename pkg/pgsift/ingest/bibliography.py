@@ -583,7 +583,7 @@ def file_paths(value: str, folder: Path) -> list[tuple[str, ...]]:
         if not one.strip():
             continue
         if one.strip().startswith("file://"):
-            found.append((_identity(Path(_readings(one.strip())[0])),))
+            found.append((_place(_readings(one.strip())[0]),))
             continue
         parts = [part.strip() for part in _split(one, ":")]
         # C:\papers\a.pdf, not escaped.
@@ -596,9 +596,9 @@ def file_paths(value: str, folder: Path) -> list[tuple[str, ...]]:
         paths: list[str] = []
         for name in dict.fromkeys(filter(None, [*written, *([one.strip()] if len(parts) == 2 else [])])):
             for reading in _readings(name):
-                paths.append(_identity(folder / reading))
+                paths.append(_place(folder / reading))
                 if not reading.startswith("/"):
-                    paths.append(_identity(Path("/" + reading)))
+                    paths.append(_place("/" + reading))
         found.append(tuple(dict.fromkeys(paths)))
     return found
 
@@ -618,13 +618,17 @@ def _split(value: str, separator: str) -> list[str]:
     return re.split(rf"(?<!\\){separator}", value)
 
 
-def _identity(path: Path) -> str:
-    """What two paths of one file have in common: links resolved, and one form of Unicode, since a Mac writes
-    another than most bibliographies."""
+def _place(path: str | os.PathLike[str]) -> str:
+    """A path as it is compared: in one form of Unicode, since a Mac writes another than most bibliographies."""
+    return unicodedata.normalize("NFC", os.path.abspath(path))
+
+
+def _resolved(path: str | os.PathLike[str]) -> str | None:
+    """A path with its links followed; ``None`` where there is nothing, or it is none."""
     try:
-        return unicodedata.normalize("NFC", os.path.realpath(path))
-    except (OSError, ValueError):  # too long, or with a NUL: no path of a file
-        return ""
+        return _place(os.path.realpath(path)) if os.path.exists(path) else None
+    except (OSError, ValueError):  # too long, or with a NUL
+        return None
 
 
 # Matching
@@ -646,11 +650,11 @@ class Assignment:
 
     def match(self, path: Path) -> Match | None:
         """The entry of a file."""
-        return self._matches.get(_identity(path))
+        return self._matches.get(_place(path))
 
     def take_parsed(self, path: Path, content: bytes) -> Parsed | None:
         """What the file was parsed into when its entry was looked for, if it still holds the same; once."""
-        found = self._parsed.pop(_identity(path), None)
+        found = self._parsed.pop(_place(path), None)
         return found[1] if found is not None and found[0] == hashlib.sha256(content).hexdigest() else None
 
 
@@ -677,14 +681,29 @@ def assign(
     ambiguous: list[str] = []
     by_path: dict[str, File] = {}
     for one in files:
-        by_path.setdefault(_identity(one.path), one)
+        by_path.setdefault(_place(one.path), one)
+    resolved: dict[str, set[str]] = defaultdict(set)
+    for place, one in by_path.items():
+        if real := _resolved(one.path):
+            resolved[real].add(place)
+
+    def find(readings: Sequence[str]) -> str | None:
+        """The file that a field means: that of the path, or the only one it leads to."""
+        for path in readings:
+            if path in by_path:
+                return path
+            places = resolved.get(_resolved(path) or "", set())
+            if len(places) == 1:
+                return next(iter(places))
+        return None
+
     claims: dict[str, list[tuple[Entry, int]]] = defaultdict(list)
     for entry in bibliography.entries:
         number = 0
         for readings in entry.files:
-            place = next((path for path in readings if path in by_path), None)
-            if place is not None and all(known is not entry for known, _ in claims[place]):
-                claims[place].append((entry, number))
+            named = find(readings)
+            if named is not None and all(known is not entry for known, _ in claims[named]):
+                claims[named].append((entry, number))
                 number += 1
     claimed: dict[str, int] = defaultdict(int)
     unsure: set[str] = set()  # paths and citekeys that fit several: no later step may decide
@@ -804,7 +823,7 @@ def _facts(
     room = KEPT_CHARACTERS
     with ThreadPoolExecutor(workers, thread_name_prefix="pgsift-bibliography") as threads:
         for one, found in zip(files, threads.map(lambda file: parse(file.path), files), strict=True):
-            place = _identity(one.path)
+            place = _place(one.path)
             if found is None:
                 facts[place] = (None, "")
                 continue
