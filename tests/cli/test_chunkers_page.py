@@ -8,14 +8,14 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from pgsift import Store
+from pgsift import Document, Store
 from pgsift.errors import InvalidArgument
 from pgsift_cli.app import main
 
@@ -186,3 +186,51 @@ def test_chunkers_are_compared(cli: Cli, tmp_path: Path) -> None:
     (folder / "answers.jsonl").write_text('{"query": "q1", "answer": " "}\n')
     wrong = cli("evaluate", str(folder), "--embedder", "none", "--chunker", "window")
     assert wrong.code != 0 and "answers.jsonl, line 1" in wrong.err
+
+
+def test_dead_letters_are_read_again_with_their_chunker(
+    cli: Cli, tenant: str, schema_dsn: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xff\x00\xff")
+    window = ("--chunker", "window:words=3,overlap=1", "--context-prefix")
+    assert cli("ingest", str(tmp_path), "--embedder", "none", *window).code == 7
+    (tmp_path / "a.txt").write_text("one two three four five")
+    assert cli("dead-letters", "retry", "--all").code == 0
+    with Store(schema_dsn) as store:
+        (version,) = store.document_history(tenant, "a.txt", principals=["sift:writer"])
+    assert version.chunker == "window/1 words=3 overlap=1 prefix/1"
+
+
+class Noting:
+    """A model that notes what it embeds."""
+
+    revision, dimensions, metric, query_prefix, document_prefix = "1", 2, "cosine", "", ""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.texts: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        self.texts += texts
+        return [[1.0, float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, float(len(text))]
+
+
+def test_what_is_embedded_is_the_same_whenever_it_is(tenant: str, schema_dsn: str) -> None:
+    document = Document("a", "# T\n\n## A\n\none two three.\n\nfour five six.", format="markdown")
+    with Store(schema_dsn) as store:
+        now, later = Noting(f"{tenant} now"), Noting(f"{tenant} later")
+        ways: dict[str, Any] = {"chunker": "structure:target=4", "context_prefix": True}
+        store.put_documents(tenant, document, embedder=now, **ways)
+        assert now.texts == ["T\n## A\n\none two three.", "T > A\nfour five six."]
+        assert store.embed_missing(tenant, embedder=later) == 2
+        assert later.texts == now.texts
+        with psycopg.connect(schema_dsn) as connection:
+            hashes = connection.execute(
+                "SELECT count(*), count(DISTINCT e.text_hash) FROM sift.chunk_embeddings AS e"
+                " JOIN sift.tenants AS t USING (tenant_id) WHERE t.name = %s",
+                (tenant,),
+            ).fetchone()
+        assert hashes == (4, 2)
