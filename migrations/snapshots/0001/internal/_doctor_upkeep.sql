@@ -135,6 +135,12 @@ BEGIN
               SELECT 'vector_history', count(*) FROM sift.vector_history AS e
               WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)
               UNION ALL
+              SELECT 'term_fits', count(*) FROM sift.term_fits AS e
+              WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)
+              UNION ALL
+              SELECT 'term_embeddings', count(*) FROM sift.term_embeddings AS e
+              WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)
+              UNION ALL
               SELECT 'tenant_models', count(*) FROM sift.tenant_models AS e
               WHERE e.tenant_id = v_tenant_id AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = e.model_id)) AS x
         WHERE x.rows > 0
