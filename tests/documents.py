@@ -261,15 +261,26 @@ def zip_file(files: Mapping[str, bytes | str], *, stored: Iterable[str] = ()) ->
     return buffer.getvalue()
 
 
+ODT_TYPE = "application/vnd.oasis.opendocument.text"
+_ODT_NAMES = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" '
+    'xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+
+
+def odt_content(body: str) -> str:
+    """The part with the text of an OpenDocument text."""
+    return (
+        f"<office:document-content {_ODT_NAMES}><office:body><office:text>{body}</office:text></office:body>"
+        "</office:document-content>"
+    )
+
+
 def odt_file(body: str | None = None) -> bytes:
     """An OpenDocument text."""
-    names = (
-        'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
-        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
-        'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
-        'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" '
-        'xmlns:meta="urn:oasis:names:tc:opendocument:xmlns:meta:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"'
-    )
     if body is None:
         body = (
             '<text:h text:outline-level="1">Methods</text:h><text:p>We measured<text:s text:c="2"/>the pump.'
@@ -282,17 +293,13 @@ def odt_file(body: str | None = None) -> bytes:
             "<table:table-row><table:table-cell><text:p>P1</text:p></table:table-cell>"
             '<table:table-cell table:number-columns-repeated="99999999"/></table:table-row></table:table>'
         )
-    content = (
-        f"<office:document-content {names}><office:body><office:text>{body}</office:text></office:body>"
-        "</office:document-content>"
-    )
     meta = (
-        f"<office:document-meta {names}><office:meta><dc:title>Pump notes</dc:title>"
+        f"<office:document-meta {_ODT_NAMES}><office:meta><dc:title>Pump notes</dc:title>"
         "<meta:initial-creator>Ada Lovelace</meta:initial-creator><dc:language>de-DE</dc:language>"
         "</office:meta></office:document-meta>"
     )
     return zip_file(
-        {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content, "meta.xml": meta},
+        {"mimetype": ODT_TYPE, "content.xml": odt_content(body), "meta.xml": meta},
         stored=["mimetype"],
     )
 

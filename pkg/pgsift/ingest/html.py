@@ -41,6 +41,10 @@ _SPACE = re.compile(r"[ \t\n\r\f\v]+")
 # The number of a run, as it is shown to trafilatura; the page's own brackets of this kind are left out there.
 _MARK = re.compile("\u27e6([0-9]+)\u27e7")
 _NO_MARKS = dict.fromkeys((0x27E6, 0x27E7), " ")
+# What a head may hold (HTML standard, 13.2.6.4.4), and two that older pages have there.
+_IN_HEAD = frozenset(
+    ["base", "basefont", "bgsound", "link", "meta", "noscript", "script", "style", "template", "title"]
+)
 # What the rendering section of the HTML standard (15.3) displays as a block or a list item.
 _BLOCK_TAGS = frozenset(
     [
@@ -199,7 +203,7 @@ def parse_html(text: str, cleaned: int) -> Parsed:
         if name in ("author", "description", "keywords", "date") and value:
             metadata.setdefault(name, value)
     rendered, blocks = "", list[Block]()
-    body = tree.find("body")
+    body = _body(tree)
     if body is not None:
         kept = _main_runs(trafilatura, config, body)
         rendered, blocks = _render(body, kept)
@@ -216,6 +220,27 @@ def parse_html(text: str, cleaned: int) -> Parsed:
     ):
         blocks[0] = first._replace(kind="title")
     return Parsed(rendered, blocks, title, metadata, language, cleaned=cleaned)
+
+
+def _body(tree: Any) -> Any:
+    """The body of a page, with what libxml2 left in the head: it knows no ``main`` or ``article``, and takes their
+    beginning for no end of a head that was not closed."""
+    head, body = tree.find("head"), tree.find("body")
+    if head is None:
+        return body
+    first = next((n for n, element in enumerate(head) if element.tag not in _IN_HEAD), None)
+    if first is None:
+        return body
+    misplaced = head[first:]
+    if body is None:
+        body = tree.makeelement("body")
+        tree.append(body)
+    text, body.text = body.text, None
+    for position, element in enumerate(misplaced):
+        body.insert(position, element)
+    if text:
+        misplaced[-1].tail = (misplaced[-1].tail or "") + text
+    return body
 
 
 def _main_runs(trafilatura: Any, config: Any, body: Any) -> set[int] | None:

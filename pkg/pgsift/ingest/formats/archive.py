@@ -20,15 +20,16 @@ def expand(content: bytes, limits: Limits, format: str) -> Iterator[Member]:
     """The files of the archive."""
     del format
     archive = opened(content, limits, "ZIP archive")
-    found = 0
+    found = told = 0
     met: set[str] = set()
     for entry in archive.infolist():
         name = entry.filename.replace("\\", "/")
         if entry.is_dir() or name.endswith("/"):
             continue
-        found += 1
+        found, told = found + 1, told + 1
         parts = name.split("/")
         if any(part.startswith(".") and part not in (".", "..") for part in parts) or parts[0] == "__MACOSX":
+            told -= 1
             continue
         if ".." in parts or name.startswith("/") or re.match(r"[A-Za-z]:", name) or "\0" in entry.orig_filename:
             yield Member(name, error="the name of the file leads out of the archive")
@@ -42,6 +43,7 @@ def expand(content: bytes, limits: Limits, format: str) -> Iterator[Member]:
             continue
         suffix = "." + parts[-1].rpartition(".")[2].lower() if "." in parts[-1] else ""
         if suffix not in EXTENSIONS and suffix not in SEVERAL:
+            told -= 1
             continue
         try:
             yield Member(name, archive.read(entry))
@@ -49,3 +51,8 @@ def expand(content: bytes, limits: Limits, format: str) -> Iterator[Member]:
             yield Member(name, error=f"the file in the archive is broken: {' '.join(str(error).split())[:200]}")
     if not found:
         raise InvalidDocument("the ZIP archive holds no file")
+    if not told:
+        raise InvalidDocument(
+            f"the ZIP archive holds {found:,} files, and none of a format that is read",
+            hint="See docs/formats.md.",
+        )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import struct
+import zlib
 from collections.abc import Iterator
 
 from pgsift.errors import InvalidDocument
@@ -107,12 +108,30 @@ def _zipped(content: bytes) -> str:
         found = _MIMETYPES.get(content[38 : 38 + length].strip()) if length < 200 else None
         if found is not None:
             return _readable(found)
-    for name in _names(content):
+    for name, offset in _entries(content):
         if name in _PARTS:
             return _readable(_PARTS[name])
         if name == b"META-INF/container.xml":
             return "epub"
+        # It should stand first, and does not in what some programs write.
+        if name == b"mimetype" and (found := _MIMETYPES.get(_small(content, offset))) is not None:
+            return _readable(found)
     return "zip"
+
+
+def _small(content: bytes, offset: int, most: int = 200) -> bytes:
+    """The beginning of a file in a ZIP archive, whose own header stands there."""
+    if content[offset : offset + 4] != b"PK\x03\x04" or offset + 30 > len(content):
+        return b""
+    (method,) = struct.unpack_from("<H", content, offset + 8)
+    size, name, extra = struct.unpack_from("<I4xHH", content, offset + 18)
+    begin = offset + 30 + name + extra
+    if method == 0:
+        return content[begin : begin + min(size, most)].strip()
+    try:
+        return zlib.decompressobj(-15).decompress(content[begin : begin + 2 * most], most).strip()
+    except zlib.error:
+        return b""
 
 
 def _readable(format: str) -> str:
@@ -124,8 +143,8 @@ def _readable(format: str) -> str:
     return format
 
 
-def _names(content: bytes, most: int = 3000) -> Iterator[bytes]:
-    """Names in the directory of a ZIP archive, as far as it can be followed."""
+def _entries(content: bytes, most: int = 3000) -> Iterator[tuple[bytes, int]]:
+    """Names in the directory of a ZIP archive, as far as it can be followed, and where the files begin."""
     end = content.rfind(b"PK\x05\x06", max(len(content) - 66_000, 0))
     if end < 0 or end + 22 > len(content):
         return
@@ -136,7 +155,8 @@ def _names(content: bytes, most: int = 3000) -> Iterator[bytes]:
         if position < 0 or content[position : position + 4] != b"PK\x01\x02" or position + 46 > len(content):
             return
         name, extra, comment = struct.unpack_from("<HHH", content, position + 28)
-        yield content[position + 46 : position + 46 + name]
+        (begin,) = struct.unpack_from("<I", content, position + 42)
+        yield content[position + 46 : position + 46 + name], begin
         position += 46 + name + extra + comment
 
 

@@ -22,16 +22,28 @@ _HEADING = re.compile(r"heading (\d)$", re.IGNORECASE)
 _LIBRARIES = frozenset({"python-docx", "Steve Canny", "openpyxl"})
 _LEFT_OUT = frozenset(f"{_W}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "instrText"))
 _ELSEWHERE = ("}drawing", "}pict", "}Fallback", "}AlternateContent", "}txbxContent")
+_OTHER_TYPES = (
+    "application/vnd.ms-word.document.macroEnabled.main+xml",
+    "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+)
 _CODE = re.compile(r"(source )?code|html preformatted|plain text|macro", re.IGNORECASE)
 
 
 def read(content: bytes, limits: Limits) -> Parsed:
     """A Word document."""
     with needs("docx"):
-        import docx
+        from docx.opc.part import PartFactory
+        from docx.package import Package
+        from docx.parts.document import DocumentPart
+    # docx.Document refuses what has macros, or is a template, for its type alone.
+    PartFactory.part_type_for.update(dict.fromkeys(_OTHER_TYPES, DocumentPart))
     archive = opened(content, limits, "Word document")
     try:
-        document = docx.Document(io.BytesIO(content))
+        part = Package.open(io.BytesIO(content)).main_document_part
+        if not isinstance(part, DocumentPart):
+            raise InvalidDocument(f"the content is no Word document, but {part.content_type[:200]}")
+        document = part.document
     except (KeyError, ValueError) as error:
         raise InvalidDocument(f"the Word document is broken: {error}") from None
     styles = _styles(document)
