@@ -35,9 +35,9 @@ def read(name: str) -> list[str]:
 @pytest.mark.parametrize("language", ["de", "hi", "ja", "ru"])
 def test_passages_of_some_lines_are_recognized(language: str) -> None:
     pytest.importorskip("py3langid")
-    assert {detect(text) for text in read(f"{language}.corpus.jsonl")} == {language}
+    assert {detect(text) for text in read(f"{language}/corpus.jsonl")} == {language}
     # Questions of some words: unknown rather than wrong.
-    assert {detect(text) for text in read(f"{language}.queries.jsonl")} <= {language, None}
+    assert {detect(text) for text in read(f"{language}/queries.jsonl")} <= {language, None}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_has_no_language_has_none(text: str) -> None:
 
 def test_a_text_in_several_languages_is_of_the_one_most_of_it_is_in() -> None:
     pytest.importorskip("py3langid")
-    german, russian, japanese = (" ".join(read(f"{name}.corpus.jsonl")) for name in ("de", "ru", "ja"))
+    german, russian, japanese = (" ".join(read(f"{name}/corpus.jsonl")) for name in ("de", "ru", "ja"))
     assert detect(german + "\n\n" + russian[:500]) == "de"
     assert detect(german[:400] + "\n\n" + 3 * russian) == "ru"
     third = min(len(german), len(russian), len(japanese))
@@ -62,7 +62,7 @@ def test_a_text_in_several_languages_is_of_the_one_most_of_it_is_in() -> None:
 
 def test_code_and_tables_do_not_count() -> None:
     pytest.importorskip("py3langid")
-    prose = " ".join(read("de.corpus.jsonl")[:3])
+    prose = " ".join(read("de/corpus.jsonl")[:3])
     code = "for the people in this house and all of their friends\n" * 40
     text = code + "\n\n" + prose
     assert detect(text) == "en"

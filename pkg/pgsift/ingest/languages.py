@@ -31,7 +31,7 @@ _DENSE = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]"
 )
 # What is no language: addresses, and words with digits in them.
-_NOISE = re.compile(r"https?://\S+|\S+@\S+\.\S+|\S*\d\S*")
+_NOISE = re.compile(r"https?://[!-~]+|[!-~]+@[!-~]+\.[!-~]+|[!-~]*\d[!-~]*")
 _NO_TEXT = frozenset({"code", "table", "skip"})
 _NONE = frozenset({"und", "mul", "zxx", "mis", "root", "c"})
 
