@@ -3,9 +3,9 @@
     python tools/languages.py [COLLECTIONS] [--check]
 
 The samples of tests/relevance/languages are always measured, those named xquad-LANGUAGE where the folder
-COLLECTIONS has them. The table in the page is replaced and the text around it kept. With --check nothing is written,
-and the exit code is 1 where the page says something else. Ranked is in memory, by the analyzers and the formula of
-the store.
+COLLECTIONS has them. The table in the page is replaced and the text around it kept. With --check nothing is
+written, and the exit code is 1 where the page says something else. Ranked is in memory, by the analyzers and the
+formula of the store.
 """
 
 from __future__ import annotations
