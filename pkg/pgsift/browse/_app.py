@@ -124,6 +124,7 @@ def _templates() -> Callable[..., str]:
         "shown": lambda *given: Markup(_text.shown(*given)),
         "marked": lambda *given: Markup(_text.marked(*given)),
         "figure": _text.figure,
+        "plain": _text.plain,
     }
     environment.globals |= {"grades": GRADES, "link": _text.link}
 

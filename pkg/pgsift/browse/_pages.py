@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool
 
 from pgsift import Store
-from pgsift.browse._params import Params, read, whole
+from pgsift.browse._params import Params, as_far, read, whole
 from pgsift.errors import (
     InvalidArgument,
     InvalidFilter,
@@ -117,7 +118,9 @@ class View:
             return 503
         if isinstance(self.error, NotPermitted):
             return 403
-        return 404 if isinstance(self.error, UnknownTenant) else 400
+        if isinstance(self.error, UnknownTenant):
+            return 404
+        return 500 if type(self.error) is PgsiftError else 400
 
     def parts(self, hit: Hit) -> list[Part]:
         """What the rankings add to the score of a hit; empty where they do not make it up."""
@@ -142,7 +145,9 @@ class Passage:
     text: str
     spans: Sequence[tuple[int, int]]
     before: str
+    spans_before: Sequence[tuple[int, int]]
     after: str
+    spans_after: Sequence[tuple[int, int]]
     page: int | None
     page_end: int | None
     section: str | None
@@ -227,33 +232,30 @@ class Pages:
         """Whether the page lets one judge."""
         return rights is not None and not self.settings.read_only and not rights.standby and rights.may_judge
 
-    def _begin(self, given: Sequence[tuple[str, str]]) -> tuple[View, Store]:
-        view = View(self.default)
-        store = Store(pool=self.pool)
+    def _begin(self, view: View, store: Store, given: Sequence[tuple[str, str]]) -> None:
         try:
             view.params = read(given, self.default)
         except PgsiftError as error:
             view.error = error
+            view.params = as_far(given, self.default)
         view.rights = self.rights()
         try:
             view.tenants = [tenant.tenant for tenant in store.tenants()]
         except NotPermitted:
             view.tenants = ()
-        return view, store
 
     def _guarded(self, given: Sequence[tuple[str, str]], fill: Callable[[View, Store], None]) -> View:
         """A view, filled as far as the database lets it."""
         view = View(self.default)
         try:
-            view, store = self._begin(given)
+            store = Store(pool=self.pool)
+            self._begin(view, store, given)
             if view.error is None:
                 fill(view, store)
         except PgsiftError as error:
             view.error = error
-        except PoolTimeout:
-            view.error = ServerUnavailable(
-                "no connection to PostgreSQL could be had", hint="Look whether the server runs, then try again."
-            )
+        except psycopg.Error as error:
+            view.error = PgsiftError(error.diag.message_primary or type(error).__name__, sqlstate=error.sqlstate)
         return view
 
     def _marks(self, view: View, store: Store) -> None:
@@ -446,19 +448,25 @@ def _remembering(embedder: Embedder) -> Embedder:
 def _passages(
     document: DocumentText, found: Sequence[Evidence], start: int | None, end: int | None
 ) -> list[Passage]:
-    """The chunk that was ranked, where its span is known, and the passages that answer the query."""
+    """The passages that answer the query, and the chunk that was ranked where its span is known."""
     text = document.text or ""
     spans = [
         (one.char_start + int(span[0]), one.char_start + int(span[1])) for one in found for span in one.highlights
     ]
 
+    def within(first: int, last: int) -> list[tuple[int, int]]:
+        return [(a - first, b - first) for a, b in spans if a >= first and b <= last]
+
     def cut(title: str, start: int, end: int, one: Evidence | None) -> Passage:
+        before, after = max(0, start - AROUND), min(len(text), end + AROUND)
         return Passage(
             title=title,
             text=text[start:end],
-            spans=[(a - start, b - start) for a, b in spans if a >= start and b <= end],
-            before=text[max(0, start - AROUND) : start],
-            after=text[end : end + AROUND],
+            spans=within(start, end),
+            before=text[before:start],
+            spans_before=within(before, start),
+            after=text[end:after],
+            spans_after=within(end, after),
             page=one.page if one is not None else None,
             page_end=one.page_end if one is not None else None,
             section=one.section if one is not None else None,
@@ -467,7 +475,10 @@ def _passages(
             terms=one.terms if one is not None else (),
         )
 
-    passages = [cut(f"Passage {n}", one.char_start, one.char_end, one) for n, one in enumerate(found, start=1)]
+    passages = [
+        cut(f"Passage {n}" if len(found) > 1 else "The passage", one.char_start, one.char_end, one)
+        for n, one in enumerate(found, start=1)
+    ]
     if start is not None and end is not None and start < end <= len(text):
         passages.append(cut("The chunk that was ranked", start, end, None))
     return passages

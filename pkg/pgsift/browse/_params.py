@@ -95,6 +95,11 @@ def read(given: Sequence[tuple[str, str]], default: Params) -> Params:
     )
 
 
+def as_far(given: Sequence[tuple[str, str]], default: Params) -> Params:
+    """What of a search that :func:`read` refuses can be kept in the form: everything but mode and numbers."""
+    return read([pair for pair in given if pair[0] not in ("mode", "k", "page", "per_document")], default)
+
+
 def whole(named: Mapping[str, str], name: str) -> int | None:
     """A number of an address that may be left out."""
     if not named.get(name, "").strip():

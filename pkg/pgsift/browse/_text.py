@@ -33,6 +33,13 @@ def shown(value: object) -> str:
     return "".join(out)
 
 
+def plain(value: object, longest: int = 80) -> str:
+    """Any value as the title of a window, where nothing can be marked."""
+    text = str(value)
+    text = text if len(text) <= longest else text[:longest] + "…"
+    return _UNSEEN.sub(lambda match: f" U+{ord(match.group()):04X} ", text)
+
+
 def marked(text: str, spans: Iterable[Sequence[int]] = (), longest: int = LONGEST) -> str:
     """A text as HTML, with spans ``[start, end)`` of its characters marked, cut after ``longest``."""
     cut = len(text) - longest

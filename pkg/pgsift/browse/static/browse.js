@@ -91,7 +91,7 @@
     event.preventDefault();
   });
 
-  // Coming back to a hit
+  // Coming back to a hit; once the browser has gone to it, which takes the focus from everything.
   const target = location.hash.startsWith("#c") ? document.getElementById(location.hash.slice(1)) : null;
-  target?.querySelector("a.key")?.focus();
+  addEventListener("load", () => setTimeout(() => target?.querySelector("a.key")?.focus(), 0));
 })();
