@@ -73,8 +73,10 @@
 \ir internal/_visible_lists.sql
 \ir internal/_my_documents.sql
 \ir internal/_my_chunks.sql
+\ir internal/_my_topics.sql
 \ir views/my_documents.sql
 \ir views/my_chunks.sql
+\ir views/my_topics.sql
 \ir internal/_find_list.sql
 \ir internal/_access_list.sql
 \ir internal/_document_lists.sql
@@ -388,6 +390,15 @@
 \ir functions/list_topics.sql
 \ir internal/_document_topics.sql
 \ir functions/document_topics.sql
+\ir views/all_documents.sql
+\ir views/all_chunks.sql
+\ir views/all_postings.sql
+\ir views/all_terms.sql
+\ir views/all_runs.sql
+\ir views/all_dead_letters.sql
+\ir views/all_queries.sql
+\ir views/all_topics.sql
+\ir views/all_document_topics.sql
 \ir internal/_shell_word.sql
 \ir internal/_doctor_sample.sql
 \ir internal/_doctor_statistics.sql
