@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from pgsift_cli._common import NOT_FOUND, SOME_FAILED, Session, command, writing_embedders
-from pgsift_cli.ingest import ChunkerName, ContextPrefix, EmbedderName
+from pgsift_cli.ingest import (
+    ChunkerName,
+    ContextPrefix,
+    EmbedderName,
+    Ocr,
+    OcrLanguages,
+    Pages,
+    ParseMemory,
+    ParserName,
+    ParseSeconds,
+    ParseWorkers,
+    parse_limits,
+)
 from pgsift_cli.output import safe
 
 
@@ -25,13 +37,20 @@ def rebuild(
     embedder: EmbedderName = None,
     chunker: ChunkerName = None,
     context_prefix: ContextPrefix = None,
+    parse_seconds: ParseSeconds = 120,
+    parse_memory: ParseMemory = 2048,
+    parse_workers: ParseWorkers = None,
+    ocr: Ocr = Pages.OFF,
+    ocr_language: OcrLanguages = None,
+    parser: ParserName = None,
 ) -> None:
     """Make chunks, tokens and vectors anew from the sources that "ingest --keep-source" kept.
 
     With the parsers of this release and the chunker that is named, or the tenant's: what they would make as it
     is stored is left alone, so the command can be run again, after an interruption too. Access lists, keys,
     metadata and dates stay. The exit code is 3 when there is no document of some key, and 7 when some could not
-    be rebuilt; these stay as they were. Documents of which no source was kept are counted and named.
+    be rebuilt; these stay as they were. Documents of which no source was kept are counted and named. What was
+    ingested with limits of its own (--parse-seconds, --ocr) needs them again.
 
     \b
     Examples:
@@ -39,6 +58,7 @@ def rebuild(
       pgsift rebuild handbook/pay.md --json
       pgsift rebuild --embedder none
       pgsift rebuild --chunker parent
+      pgsift rebuild scans/ledger.pdf --ocr auto --parse-seconds 900
     """
     with session.store() as store, session.out.progress() as progress:
         models = writing_embedders(session, store, embedder)
@@ -48,6 +68,7 @@ def rebuild(
             embedder=models or None,
             chunker=chunker,
             context_prefix=context_prefix,
+            limits=parse_limits(parse_seconds, parse_memory, parse_workers, ocr, ocr_language, parser),
             progress=progress,
         )
     if session.json:

@@ -644,6 +644,7 @@ class Store:
         chunker: str | TextChunker | None = None,
         chunk_size: int | None = None,
         context_prefix: bool | None = None,
+        limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> RebuildReport:
         """Make anew, from the bytes that :meth:`ingest` kept (``keep_source``), what is derived from documents:
@@ -655,7 +656,8 @@ class Store:
         parser and chunker made it; it keeps its key, access list, metadata, source and dates. One of which no
         bytes were kept, or that fails, stays as it was; the report names it. With an embedder chunks that have
         no vector of its model get one, of documents without kept bytes too; without one, chunks that are new
-        have none, and :meth:`embed_missing` makes them.
+        have none, and :meth:`embed_missing` makes them. ``limits`` are as in :meth:`ingest`: what was read with
+        others than the default (more time, recognized pages) needs them again.
         """
         rebuild = Rebuild(
             self,
@@ -664,6 +666,7 @@ class Store:
             chunker=chunker,
             chunk_size=chunk_size,
             context_prefix=context_prefix,
+            limits=limits,
         )
         return rebuild.rebuild(keys, progress)
 

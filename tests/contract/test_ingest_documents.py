@@ -10,6 +10,7 @@ import pytest
 
 from pgsift.ingest.formats import Limits
 from pgsift.ingest.parsers import parse
+from pgsift.models import Document
 
 for _module in ("pypdfium2", "docx", "pptx", "openpyxl", "lxml", "docutils", "pylatexenc", "fpdf", "trafilatura"):
     pytest.importorskip(_module)
@@ -98,6 +99,62 @@ def test_spans_and_pages_of_a_pdf(store: Any, tmp_path: Path) -> None:
             assert (hit.page, hit.title, hit.key) == (page + 1, "Two columns", "two.pdf")
     section = store.search("t", "LEFT2", principals=PUBLIC)[0].section
     assert section == "Two columns of prose about pumps and valves > 3 Section 3"
+
+
+def test_the_page_is_that_of_the_matched_words(store: Any, tmp_path: Path) -> None:
+    """In every format that has pages, wherever the chunk begins."""
+    lines = ["The pump has a tur-"], ["bine of steel,", "and ends in brass."]
+    pdf = documents.raw_pdf([documents.page_of(lines[0], top=60), documents.page_of(lines[1])])
+    for name, content in (
+        ("pump.pdf", pdf),
+        ("slides.pptx", documents.pptx_file()),
+        ("numbers.xlsx", documents.xlsx_file()),
+        ("book.epub", documents.epub_file()),
+    ):
+        (tmp_path / name).write_bytes(content)
+        store.ingest("t", tmp_path / name, chunker="window")
+        parsed = parse(content, name.rpartition(".")[2])  # type: ignore[arg-type]
+        assert parsed.pages
+        # Of each of these there is one, in any form.
+        words = [word for word in parsed.text.split() if len(word) > 3 and word.isalpha()]
+        words = [word for word in words if parsed.text.lower().count(word.lower()[:4]) == 1]
+        assert len({parsed.page(parsed.text.index(word)) for word in words}) > 1
+        for word in sorted(words):
+            place = parsed.text.index(word)
+            page, page_end = parsed.page(place), parsed.page(place + len(word) - 1)
+            hits = store.search("t", f'"{word}"', principals=PUBLIC, filter={"key": name}, snippet_width=20)
+            for hit in hits:
+                if word in hit.snippet:
+                    assert (hit.snippet_page, hit.page) == (page, parsed.page(hit.char_start)), (name, word)
+            (passage,) = store.evidence("t", name, word, windows=1, width=20, principals=PUBLIC)
+            if word in passage.text:
+                assert (passage.page, passage.page_end) == (page, page_end), (name, word)
+                assert [one.page for one in store.cite("t", [name], principals=PUBLIC, query=word)] == [page]
+    (hit,) = store.search("t", "brass", principals=PUBLIC)
+    assert (hit.page, hit.snippet_page, hit.body) == (1, 2, "The pump has a turbine of steel, and ends in brass.")
+
+
+def test_the_header_of_a_table_goes_with_every_part_of_it(store: Any) -> None:
+    rows = [f"| town{number} | {number} |" for number in range(200)]
+    text = "\n".join(["| city | inhabitants |", "|---|---|", *rows])
+    store.ingest("t", [Document("towns", f"Before it.\n\n{text}\n\nAfter it.", "markdown")], chunk_size=40)
+    hits = store.search("t", "inhabitants town150", principals=PUBLIC)
+    assert (hits[0].kind, "town150" in hits[0].body, "inhabitants" in hits[0].body) == ("table", True, False)
+    tables = [hit for hit in hits if hit.kind == "table"]
+    found = store.search("t", "inhabitants", k=50, per_document=None, principals=PUBLIC)
+    assert len(tables) > 0 and len(found) == sum("town" in hit.body for hit in found) > 5
+    assert not store.search("t", "inhabitants", unit="document", principals=PUBLIC)[1:]
+
+
+def test_a_file_without_bytes_is_a_dead_letter(store: Any, tmp_path: Path) -> None:
+    (tmp_path / "nothing.txt").write_bytes(b"")
+    (tmp_path / "nothing.md").write_bytes(b"")
+    (tmp_path / "some.zip").write_bytes(documents.zip_file({"in.txt": b"", "full.txt": b"Words of brass."}))
+    report = store.ingest("t", tmp_path)
+    assert (report.created, report.failed) == (1, 3)
+    letters = {letter.key: letter.reason for letter in store.dead_letters("t")}
+    assert letters.keys() == {"nothing.txt", "nothing.md", "some.zip#in.txt"}
+    assert all("the file has no bytes" in reason for reason in letters.values())
 
 
 def test_nul_and_lone_surrogates_are_cleaned_counted_and_ingested(store: Any, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pgsift.ingest.chunker import Block, Chunker, Span, size
+from pgsift.ingest.chunker import Block, BlockKind, Chunker, Span, size
+from pgsift.ingest.cutting import table_headers
 from pgsift.ingest.parsers import Format, parse
 
 
@@ -195,3 +196,33 @@ def test_hostile_lengths_take_no_time() -> None:
     ):
         for kind in ("text", "markdown"):
             bodies(text, kind, 200)  # type: ignore[arg-type]
+
+
+def test_a_table_stays_whole_up_to_three_times_the_target_and_has_its_caption() -> None:
+    table = "| a | b |\n| --- | --- |\n" + "\n".join(f"| {n} | x |" for n in range(4))
+    text = f"Words here.\n\nTable 1: numbers.\n\n{table}\n\nFigure 2: a pump.\n\nMore words."
+    where = [text.index(part) for part in ("Words", "Table", "| a", "Figure", "More")]
+    kinds: list[BlockKind] = ["paragraph", "caption", "table", "caption", "paragraph"]
+    blocks = [
+        Block(start, text.find("\n\n", start) if text.find("\n\n", start) > 0 else len(text), kind)
+        for start, kind in zip(where, kinds, strict=True)
+    ]
+    assert [(s.kind, text[s.start : s.end]) for s in Chunker(12).chunk(text, blocks)] == [
+        ("text", "Words here."),
+        ("table", f"Table 1: numbers.\n\n{table}"),
+        ("figure", "Figure 2: a pump."),
+        ("text", "More words."),
+    ]
+    small = Chunker(8).chunk(text, blocks)
+    pieces = [s for s in small if s.kind == "table"]
+    assert len(pieces) > 1 and "\n".join(text[s.start : s.end] for s in pieces) == table
+    assert [s.kind for s in small if s.kind != "table"] == ["text", "figure", "figure", "text"]
+    headers = dict(zip(small, table_headers(text, blocks, small), strict=True))
+    assert [headers[s] for s in pieces] == ["", *["| a | b |"] * (len(pieces) - 1)]
+    assert {headers[s] for s in small if s.kind != "table"} == {""}
+
+
+def test_a_caption_below_a_heading_goes_with_it() -> None:
+    text = "Results\n\nFigure 1: a pump.\n\nIt ran."
+    blocks = [Block(0, 7, "heading", 1, "Results"), Block(9, 26, "caption"), Block(28, 35, "paragraph")]
+    assert [(s.kind, text[s.start : s.end]) for s in Chunker().chunk(text, blocks)] == [("text", text)]

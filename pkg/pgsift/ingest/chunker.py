@@ -12,7 +12,10 @@ the 256 that the default model reads.
    are searchable where they stand. Headings without text below them join the next chunk. The heading that
    is the document's title (:attr:`Block.kind` ``title``) belongs to no chunk; it is indexed as the title.
 2. Blocks are added while the chunk stays within the target. Code and list items are kept whole when they fit.
-3. A table is a chunk of its own, of kind ``table``; one that does not fit is split between lines.
+3. A table is a chunk of its own, of kind ``table``, with its caption if that stands before it. It may have
+   :data:`TABLE_SHARE` times the target, so that most stay whole; a larger one is split between lines, and the
+   pieces after the first are indexed with its header in front of them (:mod:`pgsift.ingest.cutting`). Any other
+   caption is a chunk of kind ``figure``, unless it comes right after a heading.
 4. A block over the target is split into pieces of about equal size: between lines (code, tables, lists),
    else between sentences, else between words; a single word is never split, unless its script has no spaces
    between words.
@@ -34,8 +37,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 BlockKind = Literal["heading", "title", "paragraph", "item", "code", "table", "caption", "skip"]
-ChunkKind = Literal["text", "title", "section_header", "table", "reference"]
+ChunkKind = Literal["text", "title", "section_header", "table", "figure", "reference"]
 
+#: How many times the target a table may have and stay whole.
+TABLE_SHARE = 3
 #: Target size of a chunk, in units.
 DEFAULT_TARGET = 150
 _VERSION = "2"
@@ -147,6 +152,8 @@ class _Builder:
         self.start = self.end = -1
         self.units = 0
         self.has_body = False
+        #: What it is where it ends in a caption, which a table may follow: a figure, or with a heading, text.
+        self.caption: ChunkKind | None = None
 
     def build(self, blocks: Sequence[Block]) -> list[Span]:
         for block in _complete(self.text, blocks):
@@ -159,11 +166,21 @@ class _Builder:
             start, end = _trim(self.text, block.start, block.end)
             if start >= end:
                 continue
+            if self.caption is not None and block.kind != "table":
+                if self.caption == "figure":
+                    self.flush("figure")
+                self.caption = None
             if block.kind == "heading":
                 self.heading(block, start, end)
+            elif block.kind == "caption":
+                if self.has_body:
+                    self.flush()
+                caption: ChunkKind = "figure" if self.start < 0 else "text"
+                self.add(block.kind, start, end)
+                self.caption = caption
             else:
                 self.add(block.kind, start, end)
-        self.flush()
+        self.flush(self.caption or "text")
         return self.spans
 
     def heading(self, block: Block, start: int, end: int) -> None:
@@ -181,12 +198,14 @@ class _Builder:
 
     def add(self, kind: BlockKind, start: int, end: int) -> None:
         units = size(self.text[start:end])
+        target = self.target
         if kind == "table":
-            if self.has_body:
-                self.flush()
+            target *= TABLE_SHARE
+            if self.has_body and not (self.caption and self.units + units <= target):
+                self.flush(self.caption or "text")
         elif self.has_body and self.units + units > self.target:
             self.flush()
-        if self.units + units <= self.target:
+        if self.units + units <= target:
             self.extend(start, end, units)
         else:
             # Headings that wait take room from the first piece.
@@ -216,6 +235,7 @@ class _Builder:
         self.start = self.end = -1
         self.units = 0
         self.has_body = False
+        self.caption = None
 
 
 def _bibliography(text: str, blocks: Sequence[Block]) -> int | None:

@@ -55,6 +55,24 @@ def headings_above(blocks: Sequence[Block], spans: Sequence[Span]) -> list[tuple
     return above
 
 
+def table_headers(text: str, blocks: Sequence[Block], spans: Sequence[Span]) -> list[str]:
+    """Of spans that go on with a pipe table, its first line; else nothing. Indexed in front of them, it lets the
+    rows be found, and be embedded, with what their columns are, while ``text[start:end]`` stays what they say."""
+    tables = [block for block in blocks if block.kind == "table"]
+    starts = [block.start for block in tables]
+    headers = []
+    for span in spans:
+        number = bisect_left(starts, span.start) - 1
+        header = ""
+        if number >= 0 and span.start < tables[number].end:
+            first, _, following = text[tables[number].start : tables[number].end].lstrip().partition("\n")
+            second, _, _ = following.partition("\n")
+            if first.startswith("|") and second.strip(" |:-\r") == "" and "-" in second:
+                header = first.strip()
+        headers.append(header)
+    return headers
+
+
 def prefix_text(title: str, above: Sequence[str]) -> str:
     """The prefix of a chunk; empty where there is nothing to say."""
     names = [name for name in (title, *above) if name.strip()]

@@ -34,7 +34,14 @@ from pgsift.ingest.checking import FORMATS, checked_key
 from pgsift.ingest.chunker import Span
 from pgsift.ingest.chunkers import TextChunker
 from pgsift.ingest.cleaning import CLEANING_VERSION, clean_json, clean_text
-from pgsift.ingest.cutting import PREFIX_VERSION, headings_above, placed, prefix_text, repeated_tokens
+from pgsift.ingest.cutting import (
+    PREFIX_VERSION,
+    headings_above,
+    placed,
+    prefix_text,
+    repeated_tokens,
+    table_headers,
+)
 from pgsift.ingest.formats.pool import pool
 from pgsift.ingest.formats.pool import workers as pool_workers
 from pgsift.ingest.languages import detect, normalized
@@ -131,6 +138,7 @@ _UNRANKED = ("title", "section_header", "reference")
 _IS_TITLE = "is title"
 # What is noted with a chunk until it is tokenized: headings for its prefix, and how many characters it repeats.
 _ABOVE = "above"
+_HEADER = "header of its table"
 _REPEATED = "repeated"
 
 
@@ -353,7 +361,10 @@ class Preparer:
             spans = [replace(span, kind="text") for span in spans]
         chunks = []
         above = headings_above(parsed.blocks, spans) if self.context_prefix else [()] * len(spans)
-        for span, names, (members, repeated) in zip(spans, above, placed(text, spans), strict=True):
+        headers = table_headers(text, parsed.blocks, spans)
+        for span, names, header, (members, repeated) in zip(
+            spans, above, headers, placed(text, spans), strict=True
+        ):
             chunk: dict[str, Any] = {
                 "body": text[span.start : span.end],
                 "start": span.start,
@@ -374,6 +385,8 @@ class Preparer:
                 chunk[_REPEATED] = repeated
             if self.context_prefix and not is_title:
                 chunk[_ABOVE] = names
+            if header:
+                chunk[_HEADER] = header
             chunks.append(chunk)
         if is_title:
             chunks[0][_IS_TITLE] = True
@@ -443,12 +456,15 @@ class Preparer:
                 chunk["overlap_tokens"] = repeated_tokens(lambda text: analyze(text).tokens, analysis.tokens, head)
             chunk["tokens"] = " ".join(analysis.tokens)
             above = chunk.pop(_ABOVE, None)
+            header = chunk.pop(_HEADER, "")
             if above is not None and self._is_ranked(chunk):
                 # The first of them has the title in front already.
                 prefix = prefix_text("" if self.index_title and not in_title else title, above)
                 in_title = True
                 if prefix:
                     chunk["prefix"] = prefix
+            if header and self._is_ranked(chunk):
+                chunk["prefix"] = f"{chunk['prefix']}\n{header}" if "prefix" in chunk else header
             if "prefix" in chunk:
                 front = analyze(chunk["prefix"])
                 cuts += front.cuts

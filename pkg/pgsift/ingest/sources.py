@@ -41,7 +41,7 @@ from pgsift.errors import InvalidArgument, InvalidDocument, PgsiftError
 from pgsift.ingest.checking import FORMATS, checked_document, checked_key
 from pgsift.ingest.cleaning import checked_name, clean_file_name, clean_text
 from pgsift.ingest.formats import Limits, Member
-from pgsift.ingest.formats.detect import SEVERAL, detect
+from pgsift.ingest.formats.detect import SEVERAL, detect, without_bytes
 from pgsift.ingest.formats.pool import pool
 from pgsift.ingest.languages import normalized
 from pgsift.ingest.parsers import EXTENSIONS, Parsed
@@ -417,6 +417,8 @@ def read_file(
         yield Broken(key, uri, error.message, origin=origin)
         return
     try:
+        if not content:
+            raise without_bytes()
         kind = options.format or detect(content, suffix)
     except InvalidDocument as error:
         yield Broken(key, uri, error.message, len(content), hint=error.hint, origin=origin)
@@ -500,6 +502,8 @@ def _member(
 ) -> Iterator[Item | Broken]:
     suffix = member.suffix or PurePosixPath(member.name).suffix.lower()
     try:
+        if not member.content and not member.metadata:  # a mail without words says who wrote it, and of what
+            raise without_bytes()
         kind = detect(member.content, suffix)
     except InvalidDocument as error:
         yield Broken(key, uri, error.message, size, hint=error.hint, origin=origin)

@@ -45,6 +45,9 @@ from pgsift.ingest.sources import (
 Kind = Literal["folder", "feed"]
 #: A file changed less than this many nanoseconds ago may change again without its time changing.
 FRESH = 2_000_000_000
+#: Of what lies in archives, so many bytes are kept from when it is listed to when it is stored; the archives that
+#: have more are read twice.
+KEPT_BYTES = 64 * 1024 * 1024
 
 
 def location_of(path: Path) -> str:
@@ -81,6 +84,8 @@ class Listing:
     #: Of a folder: its files, their keys and marks. Of a feed: numbers of the lines that count, and their marks.
     files: list[tuple[Path, str, str | None]] = field(default_factory=list)
     lines: dict[int, str | None] = field(default_factory=dict)
+    #: What lies in archives, read as they were listed.
+    kept: dict[Path, list[Item | Broken]] = field(default_factory=dict)
 
     def is_unsure(self, key: str) -> bool:
         """Whether the document of a key that was not met may be there."""
@@ -94,6 +99,7 @@ def list_source(path: Path, options: Options) -> Listing:
     listing = Listing("folder")
     now = time.time_ns()
     latest = 0
+    room = KEPT_BYTES
     for found in walk(path, options):
         if isinstance(found, Skipped):
             listing.skipped.append(found)
@@ -108,12 +114,22 @@ def list_source(path: Path, options: Options) -> Listing:
         key = key_in(found, path, options)
         if found.suffix.lower() in SEVERAL:
             # What lies in it is known when it is read.
+            kept: list[Item | Broken] | None = []
+            size = 0
             for member in read_file(found, path, options, in_folder=True):
                 listing.entries += 1
                 if isinstance(member, Item):
                     listing.keys.add(member.document.key)
+                    size += len(member.document.text) + len(member.line or b"")
                 elif member.key is not None:
                     listing.unsure.append(member.key)
+                if kept is not None:
+                    kept.append(member)
+                    if size > room:
+                        kept = None
+            if kept is not None:
+                listing.kept[found] = kept
+                room -= size
             listing.files.append((found, key, None))
             continue
         if found.suffix.lower() in JSON_LINES or options.format == "jsonl":
@@ -258,7 +274,8 @@ def read_listed(
         if marks is not None and mark is not None and marks.get(key) == mark:
             yield Unread(key)
             continue
-        for found in read_file(file, path, options, in_folder=True):
+        kept = listing.kept.pop(file, None)
+        for found in read_file(file, path, options, in_folder=True) if kept is None else kept:
             yield replace(found, mark=mark) if isinstance(found, Item) else found
 
 

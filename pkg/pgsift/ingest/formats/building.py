@@ -14,7 +14,7 @@ _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"<>{}|\\^`\[\]]+")
 # Titles that programs write and no author meant.
 _NO_TITLE = re.compile(
     r"(microsoft (word|powerpoint|excel)\b.*|untitled( document)?|(word|powerpoint) (document|presentation)|"
-    r"title|slide 1|"
+    r"title|slide 1|doi:.*|"
     r"document ?\d*|.*\.(docx?|dotx?|pptx?|xlsx?|odt|rtf|tex|dvi|pdf|indd|qxp|qxd|ps|eps|html?))",
     re.IGNORECASE,
 )

@@ -62,6 +62,11 @@ _HTML = re.compile(
 )
 
 
+def without_bytes() -> InvalidDocument:
+    """What is wrong with a file that has none: an upload or a copy that did not come to its end, most often."""
+    return InvalidDocument("the file has no bytes", hint="It may not have been copied to its end.")
+
+
 def detect(content: bytes, suffix: str) -> str:
     """The format of a file by its content and the extension of its name (lower case, with the dot): one of
     :data:`~pgsift.ingest.parsers.Format`, of :data:`~pgsift.ingest.formats.FORMATS`, or ``text``.
@@ -70,7 +75,7 @@ def detect(content: bytes, suffix: str) -> str:
     """
     named = EXTENSIONS.get(suffix) or SEVERAL.get(suffix) or "text"
     if not content and named in FORMATS:
-        raise InvalidDocument("the file has no bytes", hint="It may not have been copied to its end.")
+        raise without_bytes()
     if b"%PDF-" in content[:1024] and (named in BINARY or content.lstrip()[:5] == b"%PDF-"):
         return "pdf"
     if content.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):

@@ -20,6 +20,7 @@ Everything is linear in the number of words, sorting aside.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,10 @@ _CAPTION = re.compile(
     r"\s{0,3}(?:[A-Z]{0,2}\.?\d{1,3}(?:[.\-–]\d{1,3})*[a-z]?|[IVXL]{1,6})\b(?P<mark>\s*[.:|–—]|\s*\)|$)?",
     re.IGNORECASE,
 )
+
+
+# A numbered heading in capitals, alone on its line.
+CAPITALS = re.compile(r"(?:[IVX]{1,5}|\d{1,2}(?:\.\d{1,2})*)\.?\s+[^\W\d_a-z][^a-zß-ÿ]{3,80}")
 
 
 @dataclass(slots=True)
@@ -263,7 +268,7 @@ def _goes_below(segment: Segment, before: Segment) -> bool:
 
 
 def _is_prose(segment: Segment) -> bool:
-    return len(segment.words) >= 3 and segment.x1 - segment.x0 >= 6 * segment.size
+    return len(segment.words) >= 2 and segment.x1 - segment.x0 >= 5 * segment.size
 
 
 def _gutter(segments: Sequence[Segment]) -> float | None:
@@ -350,12 +355,17 @@ def _is_column(segments: Sequence[Segment], *, surely: bool) -> bool:
 def _rows_across(segments: Sequence[Segment], gutter: float) -> set[int]:
     """Segments, by identity, that do not cross a gutter and belong to rows of cells on both sides of it: wide
     tables between lines of prose."""
-    rows = _rows(segments)
     found: set[int] = set()
     run: list[list[Segment]] = []
+    above: list[Segment] = []
     left, right = min(s.x0 for s in segments), max(s.x1 for s in segments)
 
-    def end() -> None:
+    def end(above: list[Segment], below: list[Segment]) -> None:
+        # Lines that follow the prose above or below at its own distance are of a column.
+        while run and any(_goes_below(one, other) for other in above for one in run[0]):
+            above = run.pop(0)
+        while run and any(_goes_below(one, other) for one in below for other in run[-1]):
+            below = run.pop()
         both = [row for row in run if row[0].x1 <= gutter <= row[-1].x0]
         # Of a table that stands across, the cells are below each other; labels in a figure are not.
         if len(both) >= 3 and len(both) >= 0.6 * len(run) and max(len(row) for row in both) >= 3:
@@ -363,7 +373,7 @@ def _rows_across(segments: Sequence[Segment], gutter: float) -> set[int]:
             found.update(id(s) for row in run for s in row if low <= s.middle <= high)
         run.clear()
 
-    for row in rows:
+    for row in _rows(segments):
         row.sort(key=lambda s: s.x0)
         # A line of prose fills its column, however wide its words are set.
         sides = (
@@ -374,12 +384,14 @@ def _rows_across(segments: Sequence[Segment], gutter: float) -> set[int]:
             sum(s.width for s in side) > 0.7 * width and sum(len(s.words) for s in side) >= 4
             for side, width in sides
         ):
-            end()
+            end(above, row)
+            above = row
             continue
         if run and row[0].y0 - run[-1][0].y1 > 2.5 * row[0].size:
-            end()
+            end(above, [])
+            above = []
         run.append(row)
-    end()
+    end(above, [])
     return found
 
 
@@ -481,20 +493,22 @@ def _table(lines: Sequence[Line], start: int, end: int) -> list[list[str]] | Non
     if len(rows) < (2 if captioned else 3) or filled < 0.5 * len(rows) or full < (0.3 if captioned else 0.5):
         return None
     # Two columns of prose beside each other are no table.
-    prose = []
+    prose = even = 0
     for index, counts in enumerate(words):
+        if len(counts) < 3:
+            continue
         lengths = [len(row[index]) for row in rows if row[index]]
-        even = bool(lengths) and sum(lengths) > 0.75 * max(lengths) * len(lengths)
-        if len(counts) >= 3 and sum(counts) / len(counts) > (4 if even else 6.5):
-            prose.append(counts)
-    if len(prose) >= 2 or (
-        prose and len(columns) == 2 and not captioned and len(rows) > 3 and min(map(len, words)) < 3
-    ):
+        mean, is_even = sum(counts) / len(counts), sum(lengths) > 0.75 * max(lengths) * len(lengths)
+        prose += mean > (4 if is_even else 6.5)
+        even += is_even and mean >= 2.5 and len(lengths) >= 5
+    if prose >= 2 or (prose and even >= 2):
+        return None
+    if prose and len(columns) == 2 and not captioned and len(rows) > 3 and min(map(len, words)) < 3:
         return None
     return rows
 
 
-def _columns(lines: Sequence[Line]) -> list[tuple[float, float]]:
+def _columns(lines: Sequence[Line], depth: int = 0) -> list[tuple[float, float]]:
     """The columns that the segments of lines stand in: strips of the page that no segment, or next to none,
     reaches out of."""
     segments = [segment for line in lines for segment in line.segments]
@@ -506,7 +520,7 @@ def _columns(lines: Sequence[Line]) -> list[tuple[float, float]]:
         else:
             columns.append((segment.x0, segment.x1))
     most = max(len(line.segments) for line in lines)
-    if len(columns) >= most or len(lines) < 4:
+    if len(columns) >= most or len(lines) < 4 or depth == 3:
         return columns
     # Something spans columns: ask those that have the usual number of cells or more.
     usual = sorted(len(line.segments) for line in lines)[len(lines) // 2]
@@ -516,36 +530,38 @@ def _columns(lines: Sequence[Line]) -> list[tuple[float, float]]:
         likely = [line for line in lines if len(line.segments) == max(counts, key=lambda n: (counts[n], n))]
     if len(likely) == len(lines) or len(likely) < 2:
         return columns
-    narrow = _columns(likely)
+    narrow = _columns(likely, depth + 1)
     return narrow if len(narrow) > len(columns) else columns
 
 
 def _cells(line: Line, columns: Sequence[tuple[float, float]]) -> list[str] | None:
-    """The cells of a line in columns; ``None`` where two would stand in one."""
+    """The cells of a line in columns; ``None`` where one stands outside of them."""
     cells = [""] * len(columns)
+    starts = [start for start, _ in columns]
     for segment in line.segments:
-        for part in _parted(segment, columns):
+        for part in _parted(segment, columns, starts):
             x0, x1 = part[0].x0, max(word.x1 for word in part)
-            overlaps = [min(x1, right) - max(x0, left) for left, right in columns]
-            index = max(range(len(columns)), key=lambda number: overlaps[number])
-            if overlaps[index] < -3 * segment.size:
+            low = max(bisect_right(starts, x0) - 1, 0)
+            near = range(low, max(min(bisect_right(starts, x1), len(columns)), low + 1))
+            overlaps = [min(x1, columns[number][1]) - max(x0, columns[number][0]) for number in near]
+            best = max(overlaps)
+            if best < -3 * segment.size:
                 return None
+            index = near[overlaps.index(best)]
             text = " ".join(word.text for word in part)
             cells[index] = f"{cells[index]} {text}" if cells[index] else text
     return cells
 
 
-def _parted(segment: Segment, columns: Sequence[tuple[float, float]]) -> list[list[Word]]:
+def _parted(segment: Segment, columns: Sequence[tuple[float, float]], starts: Sequence[float]) -> list[list[Word]]:
     """A segment over several columns, parted where a wider gap stands between two of them."""
     parts = [[segment.words[0]]]
     for before, word in pairwise(segment.words):
-        between = any(
-            left_end <= (before.x1 + word.x0) / 2 + 0.2 * word.size
-            and (before.x1 + word.x0) / 2 - 0.2 * word.size <= right_start
-            for (_, left_end), (right_start, _) in pairwise(columns)
-        )
-        if between and word.x0 - before.x1 > 0.55 * word.size:
-            parts.append([])
+        if word.x0 - before.x1 > 0.55 * word.size:
+            middle, near = (before.x1 + word.x0) / 2, 0.2 * word.size
+            following = bisect_right(starts, middle - near)
+            if 0 < following < len(columns) and columns[following - 1][1] <= middle + near:
+                parts.append([])
         parts[-1].append(word)
     return parts
 
@@ -579,6 +595,7 @@ def _paragraphs(lines: Sequence[Line]) -> list[Group]:
             same_type = (
                 abs(line.size - before.size) < 0.12 * before.size
                 and (line.bold == before.bold or not (alone and before.bold))
+                and not (alone and CAPITALS.fullmatch(before.text) and not CAPITALS.fullmatch(text))
                 and not (
                     alone
                     and line.font != before.font

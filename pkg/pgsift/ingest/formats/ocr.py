@@ -260,4 +260,3 @@ def _line(words: Sequence[Word]) -> Line:
             for piece in pieces
         ]
     )  # fmt: skip
-

@@ -22,7 +22,7 @@ from pgsift.errors import InvalidDocument
 from pgsift.ingest.chunker import BlockKind
 from pgsift.ingest.formats import Limits, needs
 from pgsift.ingest.formats.building import TextBuilder, find_doi, names
-from pgsift.ingest.formats.layout import Group, Line, Word, caption_of, groups, page_lines
+from pgsift.ingest.formats.layout import CAPITALS, Group, Line, Word, caption_of, groups, page_lines
 from pgsift.ingest.parsers import Parsed
 
 _MAX_CHARS_PER_PAGE = 2_000_000
@@ -113,9 +113,7 @@ def read(content: bytes, limits: Limits) -> Parsed:
 
 def _recognized(document: Any, pages: list[_Page], limits: Limits) -> dict[int, float]:
     """Recognize the text of pages that have none, or of all, in their place; their numbers, and how sure it is."""
-    numbers = [
-        number for number, page in enumerate(pages, 1) if limits.ocr == "force" or not page.regions
-    ]
+    numbers = [number for number, page in enumerate(pages, 1) if limits.ocr == "force" or not page.regions]
     if limits.ocr == "off" or not numbers:
         return {}
     from pgsift.ingest.formats.ocr import recognize
@@ -478,16 +476,18 @@ def _front_matter(parts: list[_Part], body: float) -> None:
     if not heads:
         return
     title = max(heads, key=lambda part: part.group.size)
+    between: list[_Part] = []
+    opened = False
     for part in first[first.index(title) + 1 :]:
         text = " ".join(part.lines)
-        if part.kind == "heading":
-            if _OPENING.match(text) or part.group.size >= 0.97 * title.group.size:
-                return
-            if _AUTHORS.search(text):
-                part.kind, part.level = "paragraph", 0
-                part.apart = True
-        elif len(part.group.lines) > 4 and part.group.size >= 0.94 * body:
-            return
+        opened = part.kind == "heading" and bool(_OPENING.match(text))
+        if opened or (len(part.group.lines) > 4 and part.group.size >= 0.94 * body):
+            break
+        if part.kind == "heading" and part.group.size < 0.97 * title.group.size:
+            between.append(part)
+    for part in between:
+        if opened or _AUTHORS.search(" ".join(part.lines)):
+            part.kind, part.level, part.apart = "paragraph", 0, True
 
 
 def _continuations(parts: list[_Part]) -> dict[int, int]:
@@ -568,7 +568,7 @@ def _kind(group: Group, body: float, larger: list[float], outline: dict[str, int
     if group.kind in ("table", "caption"):
         return group.kind, 0
     text = " ".join(line.text for line in group.lines)
-    if len(group.lines) <= 4 and len(text) < 250 and any(character.isalpha() for character in text):
+    if len(group.lines) <= 4 and len(text) < 250 and "@" not in text and any(map(str.isalpha, text)):
         level = outline.get(_letters(text)) or outline.get(_letters(_NUMBERED.sub("", text, count=1)))
         if level is not None:
             return "heading", min(level, 6)
@@ -577,8 +577,12 @@ def _kind(group: Group, body: float, larger: list[float], outline: dict[str, int
         if round(group.size) in larger and group.size > 1.12 * body and not sentence:
             return "heading", min(1 + larger.index(round(group.size)), 6)
         numbered = _LEVELS.match(text)
+        if group.size > 0.95 * body and len(group.lines) <= 2 and CAPITALS.fullmatch(text):
+            return "heading", min(len(larger) + (numbered.group(1).count(".") if numbered else 0) + 1, 6)
+        first = next((character for character in text if character.isalpha()), "")
         if (
             group.bold
+            and not first.islower()
             and group.size > 0.95 * body
             and len(group.lines) <= 2
             and len(text) < 120
