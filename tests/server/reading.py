@@ -36,7 +36,9 @@ def fill(dsn: str) -> None:
                 {"body": f"the {COLORS[number % 4]} {THINGS[number % 5]} number {number % 7}, rare{number}",
                  "embedding": [number % 3 + 1, number % 4, number % 5], "entities": [f"e{number % 3}"]},
                 {"body": f"and a second part about {THINGS[number % 3]} in {COLORS[number % 3]}",
-                 "embedding": [1, number % 6, 2] if number % 9 else None},
+                 "embedding": [1, number % 6, 2] if number % 9 else None}
+                # Some are found by more than their text, and show more.
+                | ({"start": 99, "lead": "  ", "prefix": "red parts", "context_start": 0, "context_end": 150} if number % 4 == 1 else {}),
             ],
         }
         for number in range(200)
