@@ -72,19 +72,21 @@ def _resident() -> int:
 def _answers(header: Mapping[str, Any], content: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
     from pgsift.errors import InvalidDocument, MissingExtra
     from pgsift.ingest.cleaning import clean_text
-    from pgsift.ingest.formats import FORMATS, Limits
+    from pgsift.ingest.formats import DOCLING, FORMATS, Limits
 
     spec = FORMATS[header["format"]]
     limits = Limits(**header["limits"])
     try:
-        adapter = import_module(f"pgsift.ingest.formats.{spec.module}")
+        by_docling = limits.parser == "docling" and header["format"] in DOCLING
+        adapter = import_module(f"pgsift.ingest.formats.{'docling' if by_docling else spec.module}")
         if spec.several:
             for member in adapter.expand(content, limits, header["format"]):
                 answer = asdict(member)
                 yield {"type": "member", **answer, "content": None}, answer["content"]
             yield {"type": "end"}, b""
         else:
-            parsed = adapter.read(content, limits)
+            named = (header["format"],) if by_docling else ()
+            parsed = adapter.read(content, limits, *named)
             yield {"type": "parsed", "parsed": {**asdict(parsed), "text": None}}, parsed.text.encode()
     except InvalidDocument as error:
         yield {"type": "invalid", "message": error.message, "hint": error.hint}, b""
