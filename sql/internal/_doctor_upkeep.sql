@@ -147,13 +147,13 @@ BEGIN
     LOOP
         RETURN QUERY SELECT 'model_leftovers'::text, 'warning'::text, format('sift.%s', v_left.name),
             format('%s rows are of a model that is registered no more', v_left.rows),
-            format('DELETE FROM sift.%s AS x WHERE x.tenant_id = %s AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = x.model_id)',
+            'DELETE' || format(' FROM sift.%s AS x WHERE x.tenant_id = %s AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = x.model_id)',
                    v_left.name, v_tenant_id), true;
     END LOOP;
     IF v_tenant.model_id IS NOT NULL AND NOT EXISTS (SELECT FROM sift.embedding_models AS m WHERE m.model_id = v_tenant.model_id) THEN
         RETURN QUERY SELECT 'model_leftovers'::text, 'error'::text, 'sift.tenants'::text,
             'the active model is registered no more: no search uses vectors'::text,
-            format('UPDATE sift.tenants SET model_id = NULL WHERE tenant_id = %s', v_tenant_id), false;
+            'UPDATE' || format(' sift.tenants SET model_id = NULL WHERE tenant_id = %s', v_tenant_id), false;
     END IF;
 
     RETURN QUERY

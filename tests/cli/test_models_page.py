@@ -1,4 +1,4 @@
-"""docs/models.md, run as it stands: a change of model from the first command to the last, and what may go wrong."""
+"""docs/models.md, run as it stands: a change of model from the first command to the last."""
 
 from __future__ import annotations
 
