@@ -23,7 +23,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[local]'
+	$(BIN)/python -m pip install --quiet --editable '.[local,documents]'
 	@touch $@
 
 $(READY_DEV): $(READY)

@@ -1,11 +1,11 @@
 """Ingest a sample corpus into an embedded PostgreSQL and search it in four ways, as several people.
 
-    make demo            or, in an environment with pgsift[local]:  python demo/run.py
+    make demo            or, in an environment with pgsift[local,documents]:  python demo/run.py
 
 Everything lands in .demo/ beside this folder; running it again changes nothing. What is shown is also
 checked: the exit code is 1 when something is not as it should be. The corpus is that of an invented island
 station: what everybody may read, and what its engineers, its personnel office and its clinic keep to
-themselves.
+themselves; and its library, with a file of each kind that is read.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path("demo/corpus")
+LIBRARY = Path("demo/library")
 HOME = ROOT / ".demo"
 
 VISITOR = ["public"]
@@ -43,6 +45,7 @@ def main() -> int:
         os.environ.pop(name, None)
     os.environ["PGSIFT_HOME"] = str(HOME)
     documents_in()
+    of_every_kind()
     with_the_command_line()
     with_psql()
     with_python()
@@ -69,8 +72,9 @@ def main() -> int:
 
 def documents_in() -> None:
     heading("Documents in")
-    say("Four folders, each for other readers. A second run finds nothing changed and does nothing.")
+    say("Five folders, three for some readers only. A second run finds nothing changed and does nothing.")
     pgsift("ingest", f"{CORPUS}/public", "--prefix", "public/")
+    pgsift("ingest", str(LIBRARY), "--prefix", "library/")
     for group in ("engineering", "hr", "clinic"):
         pgsift("ingest", f"{CORPUS}/{group}", "--prefix", f"{group}/", "--acl", f"group:{group}")
     say()
@@ -78,9 +82,46 @@ def documents_in() -> None:
     pgsift("embed-queries", "demo/queries.txt")
     pgsift("stats")
     stats = answer("stats")
-    expect(stats["documents"] == 45, f"45 documents are stored, not {stats['documents']}")
+    expect(stats["documents"] == 64, f"64 documents are stored, not {stats['documents']}")
     expect(stats["vectors"].get("minilm") == stats["chunks"], "every chunk has a vector")
     expect(stats["dead_letters"] == 0, "nothing went to the dead letters")
+
+
+#: Of each kind that is read: a question, the document that answers it, and the page, slide, sheet or chapter.
+KINDS = (
+    ("PDF", "how large is the eelgrass meadow", "library/annual-report-2025.pdf", 3),
+    ("Word", "test of the second brake", "library/winch-maintenance.docx", None),
+    ("slides", "muster points", "library/safety-briefing.pptx", 2),
+    ("workbook", "swivel hook in stock", "library/spare-parts.xlsx", 2),
+    ("OpenDocument", "what may burn in the stove", "library/house-rules.odt", None),
+    ("EPUB", "seaweed that sheep eat", "library/field-guide.epub", 2),
+    ("reStructuredText", "frame with a wrong checksum", "library/telemetry.rst", None),
+    ("LaTeX", "seiche of the sound", "library/tide-model.tex", None),
+    ("CSV", "flipper tag", "library/seal-count.csv#2", None),
+    ("text, Windows-1252", "Tordalken auf dem Dach", "library/logbuch-1998.txt", None),
+    ("mail", "where does the ferry berth until the pontoon is moored", "library/ferry.eml", None),
+    ("PDF in a mail", "morning crossing on Sundays", "library/ferry.eml#timetable.pdf", 1),
+    ("mailbox", "bunk and desk for lichens", "library/bookings.mbox#bunk-0@tidewell.example", None),
+    ("Word in a ZIP", "dent in the hatch", "library/clinic-1974.zip#1974/inventory.docx", None),
+    ("Markdown", "gloves with loose cuffs", "public/winch-safety.md", None),
+    ("HTML", "rotor in the narrows and its gearbox", "public/turbine-explained.html", None),
+)
+
+
+def of_every_kind() -> None:
+    heading("A file of every kind")
+    say("A question for each, its best hit, and the page, slide, sheet or chapter where the answer begins:")
+    say()
+    from pgsift import Store
+
+    with Store(embedder=_loaded()) as store:
+        for kind, question, key, page in KINDS:
+            hit = store.search("default", question, k=1, principals=VISITOR, snippet_width=200)[0]
+            found = hit.page if hit.snippet_page is None else hit.snippet_page
+            where = "" if found is None else f", {found}"
+            say(f"  {kind:<19} {question:<55} {hit.key}{where}")
+            expect(hit.key == key, f"{question!r} finds {key}, not {hit.key}")
+            expect(found == page, f"{question!r} is answered on page {page}, not {found}")
 
 
 def with_the_command_line() -> None:
@@ -89,9 +130,9 @@ def with_the_command_line() -> None:
     pgsift("search", "winch accident", "-k", "2")
     pgsift("search", "winch accident", "-k", "2", *as_(ENGINEER))
     pgsift("search", "winch accident", "-k", "2", *as_(MS_AALBERG))
-    expect(keys("winch accident", VISITOR) <= {"public"}, "a visitor sees public documents only")
+    expect(keys("winch accident", VISITOR) <= {"public", "library"}, "a visitor sees public documents only")
     expect(
-        keys("winch accident", ENGINEER) == {"public", "engineering"},
+        keys("winch accident", ENGINEER) == {"public", "library", "engineering"},
         "an engineer sees those of engineering too",
     )
     expect(
@@ -107,6 +148,9 @@ def with_the_command_line() -> None:
     expect(
         any(key.startswith("clinic/") for key in found), "a nurse finds what the clinic knows about rewarming"
     )
+    say()
+    say("A PDF, with the page to cite:")
+    pgsift("search", "how large is the eelgrass meadow", "-k", "1")
     say()
     say("Japanese, an identifier, and a table of a certain year:")
     pgsift("search", "アザラシ", "-k", "1")
@@ -125,10 +169,12 @@ def with_the_command_line() -> None:
 
 def with_psql() -> None:
     heading("2 of 4: SQL, from psql or any BI tool")
-    psql(
+    shown = psql(
         "SELECT rank, round(score::numeric, 5) AS score, key, legs\n"
-        "FROM sift.search('default', 'winch accident', k => 3, principals => '{public,group:clinic}')"
+        "FROM sift.search('default', 'winch accident', k => 3, principals => '{public,group:clinic}')",
+        "SELECT key, page, section\nFROM sift.search('default', 'eelgrass', k => 1, principals => '{public}')",
     )
+    expect("annual-report-2025.pdf |    3 |" in shown, "the page of the PDF is told in SQL too")
     say()
     say("A person with a database login passes no principals: an administrator maps the login to them once.")
     psql(
@@ -314,12 +360,9 @@ def hits(
     query: str, principals: Sequence[str], *, k: int = 10, mode: str = "hybrid", filter: str | None = None
 ) -> list[str]:
     """Keys of what a person finds, by the library with the default embedder."""
-    from pgsift import Store, load_embedder
+    from pgsift import Store
 
-    global _embedder
-    if _embedder is None:
-        _embedder = load_embedder()
-    with Store(embedder=_embedder) as store:
+    with Store(embedder=_loaded()) as store:
         return [
             hit.key
             for hit in store.search("default", query, k=k, principals=principals, mode=mode, filter=filter)
@@ -327,6 +370,16 @@ def hits(
 
 
 _embedder = None
+
+
+def _loaded() -> Any:
+    """The default embedder, loaded once."""
+    from pgsift import load_embedder
+
+    global _embedder
+    if _embedder is None:
+        _embedder = load_embedder()
+    return _embedder
 
 
 def keys(query: str, principals: Sequence[str]) -> set[str]:

@@ -1,9 +1,9 @@
 """A folder of files as people have them, and of files as they should not have them: every format that is read, in
 several languages and encodings; broken ones, and hostile ones.
 
-:data:`FILES` says of each what an ingest has to make of it: the keys under which it can be found, a query that finds
-it with the page it stands on, or the reason in its dead letter. :func:`make_special` adds what has no content of its
-own: links, pipes, sockets, files that may not be read.
+:data:`FILES` says of each what an ingest has to make of it: the keys under which it can be found, a query that
+finds it with the page it stands on, or the reason in its dead letter. :func:`make_special` adds what has no content
+of its own: links, pipes, sockets, files that may not be read.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def nested_mail(depth: int) -> bytes:
 def huge_sheet() -> bytes:
     """A workbook that says it has 16,384 columns and 1,048,576 rows, with a cell at each end."""
     sheet = (
-        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:XFD1048576"/>'
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension '
+        'ref="A1:XFD1048576"/>'
         '<sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>near qsheetnear</t></is></c></row><row r="1048576">'
         '<c r="XFD1048576" t="inlineStr"><is><t>far qsheetfar</t></is></c></row></sheetData></worksheet>'
     )
@@ -322,9 +323,8 @@ FILES: tuple[File, ...] = (
     bad("latex/bottomless.tex", b"\\section{One}\n" + b"{" * 3000 + b"x" + b"}" * 3000, "nested too deeply"),
     good(
         "latex/latin.tex",
-        "\\documentclass{article}\\usepackage[latin1]{inputenc}\\begin{document}Größe qlatintex.\\end{document}".encode(
-            "latin-1"
-        ),
+        "\\documentclass{article}\\usepackage[latin1]{inputenc}\\begin{document}Größe "
+        "qlatintex.\\end{document}".encode("latin-1"),
         "Größe qlatintex",
     ),
     # PDF
@@ -356,7 +356,9 @@ FILES: tuple[File, ...] = (
             docx_of("Said with macros qmacro."),
             {},
             {
-                b"openxmlformats-officedocument.wordprocessingml.document.main": b"ms-word.document.macroEnabled.main"
+                b"openxmlformats-officedocument.wordprocessingml.document.main+": (
+                    b"ms-word.document.macroEnabled.main+"
+                )
             },
         ),
         "qmacro",
