@@ -2,19 +2,19 @@
 
     python tools/query_vectors.py COLLECTIONS --results DIR [--dsn DSN] [--cache DIR] [--only NAME …] [--page]
 
-COLLECTIONS is a folder with one folder for each collection (corpus.jsonl, queries.jsonl, qrels.tsv). Everything
-goes through the database: the collection is stored in a tenant of its own, the vectors of its terms are made, every
-judged query is searched with. No judged query takes part in making a vector. Each measurement is kept as a JSON
-file in the folder of --results and not made again while it is there; --page writes the tables of those there are.
+COLLECTIONS is a folder with one folder for each collection (corpus.jsonl, queries.jsonl, qrels.tsv). The
+vectors are made by the database: the collection is stored in a tenant of its own, the vectors of its terms are
+made, and sift.embed_query is asked for each judged query; no judged query takes part in making a vector of a
+term. The rankings are computed of them in memory, exactly, as python -m pgsift.evaluate.tune does. Each
+measurement is kept as a JSON file in the folder of --results and not made again while it is there; --page
+writes the tables of those there are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,31 @@ from typing import Any
 import numpy as np
 
 from pgsift import Store
-from pgsift._queries import NO_EMBEDDER
+from pgsift.domain.analyzer import get_analyzer
+from pgsift.domain.query import search_terms
 from pgsift.embed import load_embedder
-from pgsift.errors import NothingToSearch
 from pgsift.evaluate import MEASURES, Bootstrap, load_collection, score_run
 from pgsift.evaluate._store import ScratchTenant
 from pgsift.evaluate.cache import CachedEmbedder
+from pgsift.evaluate.memory import (
+    Runs,
+    dense_run,
+    document_positions,
+    document_texts,
+    fuse_runs,
+    lexical_run,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "query-vectors.md"
 MARKS = ("<!-- measured -->", "<!-- end of measured -->")
 NAMES = ("scifact", "stackfaq-answers", "xquad-en", "pubmedqa")
 EMBEDDERS = ("minilm", "static")
-#: Shares of the model's own dense weight that an approximated vector is tried with; the default is 0.5.
+ANALYZER = "english"
+PRINCIPAL = "public"
+#: Shares of the model's own dense weight that an approximated vector is tried with, and that of searches.
 SHARES = (0.25, 0.5, 1.0)
+DEFAULT_SHARE = 0.25
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,82 +91,64 @@ def measure(store: Store, folder: Path, embedder: Any) -> dict[str, Any]:
     """What searches find with approximated vectors, beside those without and with the model's."""
     collection = load_collection(folder)
     queries = collection.judged_queries
-    with ScratchTenant(store, analyzer="english", embedder=embedder) as tenant:
+    analyzer = get_analyzer(ANALYZER)
+    with ScratchTenant(store, analyzer=ANALYZER, embedder=embedder) as tenant:
         tenant.put(collection.documents, _silent)
-        started = time.perf_counter()
         fit = store.fit_terms(tenant.name, embedder=embedder)
-        fit_seconds = time.perf_counter() - started
         (model,) = [model for model in store.models() if model.model == embedder.name]
-        own = {key: _unit(embedder.embed_query(text)) for key, text in queries.items()}
-        near, terms, known, times = [], 0, 0, []
+        made: dict[str, Any] = {}
+        used: set[str] = set()
+        terms = known = 0
         for key, text in queries.items():
-            started = time.perf_counter()
-            vector = store.embed_query(tenant.name, text, principals=["public"])
-            times.append(time.perf_counter() - started)
-            near.append(0.0 if vector is None else float(_unit(vector) @ own[key]))
-            told = store.query_vector_terms(tenant.name, text, principals=["public"])
+            made[key] = store.embed_query(tenant.name, text, principals=[PRINCIPAL])
+            told = store.query_vector_terms(tenant.name, text, principals=[PRINCIPAL])
+            fitted = sum(term.fitted for term in told)
             terms += len(told)
-            known += sum(term.fitted for term in told)
-        runs: dict[str, dict[str, list[str]]] = {
-            "lexical": _run(tenant, queries, mode="lexical"),
-            "hybrid, approximated": _run(tenant, queries, mode="hybrid"),
-            "hybrid": _run(tenant, queries, mode="hybrid", vectors=own),
-            "dense, approximated": _run(tenant, queries, mode="dense"),
-            "dense": _run(tenant, queries, mode="dense", vectors=own),
-        }
-        for share in SHARES:
-            weights = [model.lexical_weight, share * model.dense_weight]
-            runs[f"share {share:g}"] = _run(tenant, queries, mode="hybrid", weights=weights)
+            known += fitted
+            # As sift.search decides it.
+            if made[key] is not None and 2 * fitted >= len(told):
+                used.add(key)
+    texts = document_texts(collection)
+    documents = dict(zip(texts, embedder.embed_documents(list(texts.values())), strict=True))
+    own = {key: _unit(embedder.embed_query(text)) for key, text in queries.items()}
+    near = [0.0 if made[key] is None else float(_unit(made[key]) @ own[key]) for key in queries]
+    positions = document_positions(collection)
+    lexical = lexical_run(collection, analyzer.tokenize, lambda text: search_terms(analyzer, text))
+    dense = dense_run(documents, own)
+    approximated = dense_run(documents, {key: np.asarray(made[key]) for key in queries if key in used})
+
+    def hybrid(vectors: Runs, share: float) -> Runs:
+        legs = [(lexical, model.lexical_weight), (vectors, share * model.dense_weight)]
+        return fuse_runs(legs, positions=positions)
+
+    runs = {
+        "lexical": lexical,
+        "hybrid, approximated": hybrid(approximated, DEFAULT_SHARE),
+        "hybrid": hybrid(dense, 1),
+        "dense, approximated": approximated,
+        "dense": dense,
+    } | {f"share {share:g}": hybrid(approximated, share) for share in SHARES}
     bootstrap = Bootstrap(list(queries))
     scores = {label: score_run(collection.qrels, run) for label, run in runs.items()}
     return {
         "documents": len(collection.documents),
         "queries": len(queries),
         "terms": fit.terms,
-        "fit_seconds": fit_seconds,
-        "embed_query_ms": 1000 * statistics.median(times),
         "query_terms": terms,
         "known_terms": known,
+        "used": len(used),
         "cosine": {"median": float(np.median(near)), "p5": float(np.percentile(near, 5))},
         "modes": {
             label: {measure: sum(values.values()) / len(values) for measure, values in score.items()}
             for label, score in scores.items()
         },
         "difference": {
-            measure: bootstrap.estimate(
-                {
-                    key: scores["hybrid, approximated"][measure][key] - scores["lexical"][measure][key]
-                    for key in queries
-                }
+            measure: bootstrap.difference(
+                scores["hybrid, approximated"][measure], scores["lexical"][measure]
             ).to_dict()
             for measure in MEASURES
         },
     }
-
-
-def _run(
-    tenant: ScratchTenant,
-    queries: Mapping[str, str],
-    *,
-    mode: str,
-    vectors: Mapping[str, Any] | None = None,
-    weights: Sequence[float] | None = None,
-) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for key, text in queries.items():
-        try:
-            hits = tenant.search(
-                text,
-                mode=mode,
-                vector=vectors[key] if vectors else None,
-                k=100,
-                weights=weights,
-                embedder=NO_EMBEDDER,
-            )
-        except NothingToSearch:
-            hits = []
-        found[key] = [hit.key for hit in hits]
-    return found
 
 
 def _silent(done: int, total: int) -> None:

@@ -312,6 +312,104 @@ def _print(session: Session, reports: list[BackfillReport]) -> None:
             session.out.remark(failure)
 
 
+def fit_terms(
+    session: Session,
+    model: Annotated[
+        str | None,
+        typer.Argument(metavar="[MODEL]", help="Name of the model. Default: the active one of the tenant."),
+    ] = None,
+    forms: Annotated[
+        str | None,
+        typer.Option(
+            "--forms",
+            metavar="NAME",
+            help="Which word is embedded for a term: frequent, its most frequent form in the corpus; or neutral, "
+            "one the corpus has no say in. Default: frequent; neutral where statistics are of what is visible.",
+        ),
+    ] = None,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Remove the vectors that are there and make them again.")
+    ] = False,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Look at all chunks, not only at those that came since the last time.")
+    ] = False,
+) -> None:
+    """Make a vector for each term of a tenant, so that searches by text alone find by meaning too.
+
+    The database then makes the vector of a query of those of its terms: in sift.search, where it is given none and
+    none is cached, and in sift.embed_query. Run it after an ingest: words that came since the last time have no
+    vector before. What is done stays when it is interrupted.
+
+    \b
+    Examples:
+      pgsift models fit-terms
+      pgsift models fit-terms minilm --tenant acme --json
+      pgsift models fit-terms --anew --forms neutral
+    """
+    with session.store() as store, session.out.backfill() as progress:
+        name = model or store.tenant(session.tenant).model
+        if name is None:
+            raise typer.BadParameter("the tenant has no active model: name one", param_hint="MODEL")
+        report = store.fit_terms(
+            session.tenant,
+            embedder=model_embedder(store, name),
+            forms=forms,
+            anew=anew,
+            whole=whole,
+            progress=progress,
+        )
+    if session.json:
+        session.out.document(report)
+        return
+    parts = [f"{report.stored:,} terms of {report.chunks:,} chunks got a vector, {report.terms:,} have one"]
+    parts += [f"{report.unread:,} are of a script that the model does not read"] * bool(report.unread)
+    parts += [f"{report.failed:,} failed"] * bool(report.failed)
+    session.out.line(f"{safe(report.tenant)}, {safe(report.model)}: {', '.join(parts)}")
+
+
+def terms(session: Session) -> None:
+    """Show of which models the terms of a tenant have vectors, and how many chunks came later.
+
+    \b
+    Example:
+      pgsift models terms --tenant acme
+    """
+    with session.store() as store:
+        found = store.term_fits(session.tenant)
+    if session.json:
+        session.out.document({"models": found})
+        return
+    session.out.table(
+        ["model", "terms#", "forms", "chunks#", "later chunks#", "fitted"],
+        [
+            (
+                m.model,
+                f"{m.terms:,}",
+                m.forms,
+                f"{m.chunks:,}",
+                f"{m.later_chunks:,}",
+                "" if m.fitted_at is None else f"{m.fitted_at:%Y-%m-%d %H:%M}",
+            )
+            for m in found
+        ],
+    )
+
+
+def drop_terms(session: Session, model: ModelName) -> None:
+    """Remove the vectors of the terms of a tenant: its searches by text alone are by words again.
+
+    \b
+    Example:
+      pgsift models drop-terms minilm
+    """
+    with session.store() as store:
+        removed = store.drop_term_embeddings(session.tenant, model)
+    if session.json:
+        session.out.document({"model": model, "terms": removed})
+    else:
+        session.out.line(f"{removed:,} vectors of terms removed")
+
+
 def keep(session: Session, model: ModelName) -> None:
     """Have ingest keep the vectors of a model current, beside those of the active one.
 
@@ -465,6 +563,9 @@ command(app, "list", tenant=False)(list_)
 command(app, "status")(status)
 command(app, "register", tenant=False)(register)
 command(app, "backfill")(backfill)
+command(app, "fit-terms")(fit_terms)
+command(app, "terms")(terms)
+command(app, "drop-terms")(drop_terms)
 command(app, "keep")(keep)
 command(app, "retire")(retire)
 command(app, "evaluate")(evaluate)

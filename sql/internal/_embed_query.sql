@@ -40,7 +40,7 @@ BEGIN
                           (SELECT sift._shell_word(m.name) FROM sift.embedding_models AS m WHERE m.model_id = v_model_id), sift._shell_word(tenant),
                           CASE WHEN v_fitted IS NOT NULL THEN ' --anew' ELSE '' END);
     END IF;
-    terms := sift._query_terms(v_tenant.analyzer, (sift._parse_query(query, false)).plain_text);
+    terms := sift._vector_terms(v_tenant.analyzer, (sift._parse_query(query, false)).plain_text);
     SELECT a.vector INTO vector FROM sift._approximate_vector(v_tenant_id, v_model_id, terms, v_lists) AS a;
     -- The weight is an idf: to those it is told who may ask sift.term_statistics, and to all where it is of what they see.
     SELECT array_agg(CASE WHEN v_tenant.statistics = 'visible' OR sift._is_trusted(caller) THEN f.weight END ORDER BY q.place),

@@ -215,6 +215,7 @@
 \ir internal/_approximate_vector.sql
 \ir internal/_prefix_terms.sql
 \ir internal/_read_query.sql
+\ir internal/_vector_terms.sql
 \ir internal/_query_vector.sql
 \ir internal/_embed_query.sql
 \ir internal/_window_table.sql

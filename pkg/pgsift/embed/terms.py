@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: What a form is embedded in: alone, and asked for.
 CONTEXTS: tuple[str, ...] = ("{}", "what is {}?")
 #: How many common words the common component is the mean of.
-COMMON_WORDS = 500
+COMMON_WORDS = 1000
 
 
 @cache

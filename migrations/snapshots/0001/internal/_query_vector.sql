@@ -1,7 +1,7 @@
 -- The vector that the dense leg of a search takes, and where it comes from: given, cached for the text, or approximated by the vectors of its
 -- terms; NULL where there is none.
 --
--- An approximated vector ranks worse than the model's own, so the weight of its leg is half of the default (measured in docs/query-vectors.md);
+-- An approximated vector ranks worse than the model's own, so the weight of its leg is a quarter of the default (measured in docs/query-vectors.md);
 -- weights that were asked for stay.
 CREATE OR REPLACE FUNCTION sift._query_vector(
     tenant_id  integer,
@@ -36,10 +36,10 @@ BEGIN
     IF vector IS NULL THEN
         -- With vectors of less than half of the terms it would be the vector of another query.
         SELECT a.vector, 'approximated' INTO vector, origin
-        FROM sift._approximate_vector(v_tenant_id, v_model_id, sift._query_terms(analyzer, plain_text), lists) AS a
+        FROM sift._approximate_vector(v_tenant_id, v_model_id, sift._vector_terms(analyzer, plain_text), lists) AS a
         WHERE a.vector IS NOT NULL AND 2 * a.known >= a.total;
         IF vector IS NOT NULL AND asked IS NULL AND mode = 'hybrid' THEN
-            weights := ARRAY[weights[1], 0.5::double precision * weights[2]];
+            weights := ARRAY[weights[1], 0.25::double precision * weights[2]];
         END IF;
     END IF;
 END
