@@ -43,15 +43,17 @@ def test_the_page_works(
     assert "Only the operator touches the brake lever" in capsys.readouterr().out
     with psycopg.connect(dsn, autocommit=True) as connection:
         found = [connection.execute(block.encode()).fetchall() for block in _blocks("sql")]
-    assert len(found) == 2
+    assert len(found) == 4
     assert found[0][0][0] == "winch-safety.md"
     assert [row[-1] for row in found[1]] == [["touch", "brake", "accid"]]
+    assert [rows[0][0] for rows in found[2:]] == ["winch-safety.md"] * 2
     printed = io.StringIO()
     names: dict[str, object] = {}
     for block in _blocks("python"):
         with contextlib.redirect_stdout(printed):
             exec(compile(block, "evidence.md", "exec"), names)
     assert "<b>accident</b>" in printed.getvalue()
+    assert printed.getvalue().endswith("\n3 4\n")
 
 
 def test_command(cli: Cli, tmp_path: Path) -> None:
