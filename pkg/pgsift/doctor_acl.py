@@ -367,7 +367,7 @@ class _Probe:
                     self.role = role
                     visible = self.truth.visible(mapped)
                     self.ask(None, visible)
-                    for view in ("my_documents", "my_chunks"):
+                    for view in ("my_documents", "my_chunks", "my_topics"):
                         rows = self.call(
                             view,
                             None,

@@ -398,6 +398,12 @@ ATTACKS: dict[str, list[Attack]] = {
         Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM sift.my_documents WHERE key = '{x}'", "key", by=("reader", "stranger")),
         Attack("SELECT count(*) FROM sift.my_documents TABLESAMPLE SYSTEM (100) WHERE key = '{x}'", "key", by=("reader",)),
     ],
+    "my_topics": [
+        Attack("SELECT * FROM sift.my_topics WHERE key = '{x}'", "key", by=("reader", "stranger")),
+        Attack("SELECT tenant FROM sift.my_topics WHERE tenant = '{x}'", "tenant", by=("reader", "stranger")),
+        Attack("SELECT 1 / (CASE WHEN title = '{x}' THEN 0 ELSE 1 END) FROM sift.my_topics", "title", by=("reader",)),
+        Attack("EXPLAIN (ANALYZE, VERBOSE, BUFFERS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM sift.my_topics WHERE key = '{x}'", "key", by=("reader", "stranger")),
+    ],
     "my_chunks": [
         Attack("SELECT * FROM sift.my_chunks WHERE key = '{x}'", "key", by=("reader", "stranger")),
         Attack("SELECT body FROM sift.my_chunks WHERE body LIKE '%{x}%'", "word", by=("reader", "stranger")),
@@ -484,7 +490,7 @@ def test_what_is_hidden_answers_as_what_is_absent(world: World, name: str, attac
 def test_the_attacks_reach_what_they_name(world: World) -> None:
     """As a writer the same statements tell hidden from absent, so that equal answers mean something."""
     for name, attacks in ATTACKS.items():
-        if name in ("my_documents", "my_chunks", "_caller"):
+        if name in ("my_documents", "my_chunks", "my_topics", "_caller"):
             continue
         told = 0
         heard: list[str] = []
