@@ -1,7 +1,7 @@
 """Documents by docling (MIT), for those who want its models to find layout and tables: :func:`parsed_of` turns its
 document into text with blocks and pages, :func:`read` has it made.
 
-docling's models of PDFs are fetched by docling, or lie where ``DOCLING_ARTIFACTS_PATH`` says; they need more
+docling's models of PDFs must lie where ``DOCLING_ARTIFACTS_PATH`` says: a parser writes no file. They need more
 memory and time than a parser is allowed by default. Its readers of Word, PowerPoint and Excel files need none.
 """
 

@@ -9,9 +9,10 @@ does for text that was set. Lines of scripts written from right to left keep Tes
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
 from statistics import median
@@ -19,13 +20,15 @@ from typing import Any
 
 from pgsift.errors import MissingExtra
 from pgsift.ingest.formats import Limits
-from pgsift.ingest.formats.layout import GAP, Line, Segment, Word, page_lines
+from pgsift.ingest.formats.layout import Line, Segment, Word, page_lines
 
 #: Dots an inch a page is drawn with, and the most pixels a page may have, beyond which it is drawn smaller.
 RESOLUTION = 300
 MAX_PIXELS = 40_000_000
 #: Words below this confidence, of 100, are specks of dirt more often than words.
 CONFIDENCE = 25
+#: A page that is less sure as a whole is tried the other ways up.
+UNSURE = 70
 # Where packages of Debian, Fedora, Homebrew and others put Tesseract's data.
 _FOLDERS = (
     "/usr/share/tesseract-ocr/*/tessdata", "/usr/share/tesseract-ocr/tessdata", "/usr/share/tessdata",
@@ -172,42 +175,90 @@ def _draw(page: Any, quarters: int) -> _Drawn:
         bitmap.close()
 
 
+@dataclass(slots=True)
+class _Found:
+    """The text of a page as Tesseract writes it, and its words line by line, each with its confidence."""
+
+    text: str = ""
+    lines: list[list[tuple[Word, float]]] = field(default_factory=list)
+
+    @property
+    def confidence(self) -> float:
+        """The mean confidence of the letters; 0 without any."""
+        pairs = [(len(word.text), sure) for line in self.lines for word, sure in line]
+        return sum(count * sure for count, sure in pairs) / sum(count for count, _ in pairs) if pairs else 0.0
+
+
 def _page(tesserocr: Any, reader: Any, turner: _turner, page: Any, number: int) -> Recognized:
     drawn = _draw(page, 0)
     quarters = turner.quarters(drawn)
     if quarters:
         # Said is how far the page is turned; it is drawn turned back.
-        drawn = _draw(page, (4 - quarters) % 4)
-    reader.SetImageBytes(drawn.content, drawn.width, drawn.height, 1, drawn.stride)
-    reader.SetSourceResolution(round(72 * drawn.scale))
-    lines: list[list[Word]] = []
-    sure: list[float] = []
-    if reader.Recognize():
-        found = reader.GetIterator()
-        if found is not None:
-            for level in tesserocr.iterate_level(found, tesserocr.RIL.WORD):
-                text = _text(level, tesserocr.RIL.WORD)
-                confidence = level.Confidence(tesserocr.RIL.WORD)
-                box = level.BoundingBox(tesserocr.RIL.WORD)
-                if not text or box is None or confidence < CONFIDENCE:
-                    continue
-                if not lines or level.IsAtBeginningOf(tesserocr.RIL.TEXTLINE):
-                    lines.append([])
-                sure.append(confidence)
-                lines[-1].append(_word(level, tesserocr.RIL, text, box, drawn.scale))
-    reader.Clear()
-    words = [word for line in lines for word in _even(line)]
+        quarters = (4 - quarters) % 4
+        drawn = _draw(page, quarters)
+    found = _read(tesserocr, reader, drawn)
+    if found.confidence < UNSURE:
+        # A few words do not tell which side is up; upside down they are read as nonsense.
+        for other in (2, 1, 3):
+            turned = _draw(page, (quarters + other) % 4)
+            read = _read(tesserocr, reader, turned)
+            if read.confidence > max(found.confidence, UNSURE):
+                drawn, found = turned, read
+                break
+    words = [word for line in found.lines for word in _even([word for word, _ in line])]
     if words:
         # Sizes are measured, and differ a little where they are the same.
         usual = median(word.size for word in words)
         for word in words:
             if 0.85 * usual < word.size < 1.15 * usual:
                 word.size = round(usual, 1)
-    regions = [[_line(line) for line in lines if line]] if _is_from_right(words) else page_lines(words)
+    regions = _from_right(found) if _is_from_right(words) else page_lines(words)
     return Recognized(
-        number, [region for region in regions if region], drawn.height / drawn.scale,
-        sum(sure) / len(sure) if sure else 0.0,
-    )  # fmt: skip
+        number, [region for region in regions if region], drawn.height / drawn.scale, found.confidence
+    )
+
+
+def _read(tesserocr: Any, reader: Any, drawn: _Drawn) -> _Found:
+    """What is on a page."""
+    reader.SetImageBytes(drawn.content, drawn.width, drawn.height, 1, drawn.stride)
+    reader.SetSourceResolution(round(72 * drawn.scale))
+    result = _Found()
+    found = reader.GetIterator() if reader.Recognize() else None
+    if found is not None:
+        for level in tesserocr.iterate_level(found, tesserocr.RIL.WORD):
+            text = _text(level, tesserocr.RIL.WORD)
+            confidence = level.Confidence(tesserocr.RIL.WORD)
+            box = level.BoundingBox(tesserocr.RIL.WORD)
+            if not text or box is None or confidence < CONFIDENCE:
+                continue
+            if not result.lines or level.IsAtBeginningOf(tesserocr.RIL.TEXTLINE):
+                result.lines.append([])
+            word = _word(level, tesserocr.RIL, text, box, drawn.scale)
+            result.lines[-1].append((word, float(confidence)))
+        result.text = reader.GetUTF8Text()
+    reader.Clear()
+    return result
+
+
+def _from_right(found: _Found) -> list[list[Line]]:
+    """Paragraphs of a text that is written from right to left, line by line. Tesseract gives its words with their
+    letters as they are seen, from the left; the text is as it is read."""
+    paragraphs = [part.splitlines() for part in re.split(r"\n\s*\n", found.text.strip())]
+    boxes = [[word for word, _ in line] for line in found.lines]
+    regions: list[list[Line]] = []
+    number = 0
+    for part in paragraphs:
+        regions.append([])
+        for text in filter(None, map(str.strip, part)):
+            # Where a line was left out, it is that of another.
+            words = boxes[min(number, len(boxes) - 1)]
+            x0, x1 = min(word.x0 for word in words), max(word.x1 for word in words)
+            word = Word(text, x0, words[0].y0, x1, words[0].y1, words[0].size, base=words[0].base)
+            regions[-1].append(
+                Line([Segment([word], x0, word.y0, x1, word.y1, word.size, False, word.base)])
+            )
+            number += 1
+    return regions
 
 
 def _text(level: Any, word: Any) -> str:
@@ -240,23 +291,3 @@ def _is_from_right(words: Sequence[Word]) -> bool:
     kinds = [unicodedata.bidirectional(character) for word in words for character in word.text[:20]]
     from_right = sum(kind in ("R", "AL") for kind in kinds)
     return 2 * from_right > from_right + kinds.count("L")
-
-
-def _line(words: Sequence[Word]) -> Line:
-    """A line of words in the order they are read in, in pieces where there are wide gaps."""
-    pieces: list[list[Word]] = []
-    for word in words:
-        last = pieces[-1][-1] if pieces else None
-        gap = 0.0 if last is None else max(word.x0 - last.x1, last.x0 - word.x1)
-        if last is None or gap > 3 * GAP * word.size:
-            pieces.append([])
-        pieces[-1].append(word)
-    return Line(
-        [
-            Segment(
-                piece, min(word.x0 for word in piece), piece[0].y0, max(word.x1 for word in piece), piece[0].y1,
-                piece[0].size, False, piece[0].base,
-            )
-            for piece in pieces
-        ]
-    )  # fmt: skip
