@@ -232,9 +232,10 @@ def _order(segments: list[Segment], regions: list[list[Segment]], depth: int) ->
         # The last line of a paragraph that goes across may end before the gutter.
         if last is not None and len(row) == 1 and _goes_below(row[0], last):
             across.add(id(row[0]))
-        last = max(
-            (s for s in row if s.x0 < gutter < s.x1 or id(s) in across), key=lambda s: s.width, default=None
-        )
+        wide = [s for s in row if s.x0 < gutter < s.x1 or id(s) in across]
+        last = max(wide, key=lambda s: s.width, default=None)
+        # What stands in front of it, as code before its comment, is of the same line.
+        across.update(id(s) for s in row if wide and s.x1 <= gutter and len(s.words) < 5)
     for segment in sorted(segments, key=lambda s: (s.y0 + s.y1, s.x0)):
         if segment.x0 < gutter < segment.x1 or id(segment) in across:
             if bands[-1][1]:
@@ -288,7 +289,6 @@ def _gutter(segments: Sequence[Segment]) -> float | None:
     by_height = sorted(segments, key=lambda s: s.middle)
     for start in likely:
         x = min(s.x0 for s in segments if start - 3 <= s.x0 <= start + 1) - 0.5
-        share = 0.0
         beside: list[Segment] = []
         edge = left
         for band in _bands(by_height, x):
@@ -301,15 +301,14 @@ def _gutter(segments: Sequence[Segment]) -> float | None:
             high = min(max(s.y1 for s in before), max(s.y1 for s in after))
             if high - low < 2 * size:
                 continue
-            share += high - low
             beside += [s for s in band if low <= s.middle <= high]
             edge = max(edge, max((s.x1 for s in before if s.y1 > low and s.y0 < high), default=left))
-        # The one that parts most of the page; what is indented alike makes one too.
-        rank = (round(share / size), x - edge)
+        # The one with most words on the side that has less; what is indented alike, and code, make one too.
+        sides = [s for s in beside if s.x1 <= x], [s for s in beside if s.x0 >= x]
+        rank = (min(sum(len(s.words) for s in side) for side in sides), x - edge)
         if not beside or (best is not None and rank <= best[0]):
             continue
         crossing = sum(s.x0 < x < s.x1 for s in segments)
-        sides = [s for s in beside if s.x1 <= x], [s for s in beside if s.x0 >= x]
         if all(_is_column(side, surely=4 * crossing > len(segments)) for side in sides):
             best = rank, x - max(min(x - edge, 2 * size), 0.0) / 2
     return None if best is None else best[1]
