@@ -13,6 +13,7 @@ from typing import Any
 
 from pgsift.errors import InvalidDocument, MissingExtra
 from pgsift.ingest.chunker import BlockKind
+from pgsift.ingest.cleaning import clean_text
 from pgsift.ingest.formats import FORMATS, Limits
 from pgsift.ingest.formats.building import TextBuilder
 from pgsift.ingest.parsers import Parsed
@@ -49,17 +50,25 @@ def read(content: bytes, limits: Limits, format: str) -> Parsed:
             pipeline.ocr_options.force_full_page_ocr = limits.ocr == "force"
         options[kind] = PdfFormatOption(pipeline_options=pipeline)
     converter = DocumentConverter(allowed_formats=[kind], format_options=options)
-    found = converter.convert(
-        DocumentStream(name=f"document.{format}", stream=BytesIO(content)), raises_on_error=False
-    )
+    stream = DocumentStream(name=f"document.{format}", stream=BytesIO(content))
+    try:
+        found = converter.convert(stream, raises_on_error=False)
+    except MemoryError:
+        raise
+    except Exception as error:  # what it is made of may be missing, or its models
+        raise _refused(format, f"{type(error).__name__}: {error}") from None
     if found.status not in (ConversionStatus.SUCCESS, ConversionStatus.PARTIAL_SUCCESS):
         reasons = "; ".join(dict.fromkeys(" ".join(str(one.error_message).split()) for one in found.errors))
-        raise InvalidDocument(
-            f"docling cannot read the {FORMATS[format].label}: {reasons[:300] or found.status.value}",
-            hint="Where it is its models that are missing: docling-tools models download, and "
-            "DOCLING_ARTIFACTS_PATH.",
-        )
+        raise _refused(format, reasons or found.status.value)
     return parsed_of(found.document)
+
+
+def _refused(format: str, why: str) -> InvalidDocument:
+    return InvalidDocument(
+        f"docling cannot read the {FORMATS[format].label}: {clean_text(' '.join(why.split()))[0][:300]}",
+        hint="Where its models are missing: docling-tools models download, and name their folder in "
+        "DOCLING_ARTIFACTS_PATH.",
+    )
 
 
 def parsed_of(document: Any) -> Parsed:
