@@ -459,6 +459,8 @@ def _passages(
 
     def cut(title: str, start: int, end: int, one: Evidence | None) -> Passage:
         before, after = max(0, start - AROUND), min(len(text), end + AROUND)
+        if not text[before:start].strip():
+            before = start  # what stood there is in no chunk, and blank here
         return Passage(
             title=title,
             text=text[start:end],
