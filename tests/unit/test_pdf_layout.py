@@ -199,6 +199,16 @@ def test_heads_of_left_and_right_pages_and_numbers_are_left_out() -> None:
     assert not re.search(r"\d", document.text)
 
 
+@pytest.mark.parametrize("x", [40, 560])
+def test_numbers_of_lines_are_left_out_and_numbers_of_rows_are_not(x: float) -> None:
+    content = column(prose(140, 1), 72, 700, width=440)
+    lines = content.count(b"Tj")
+    content += b"".join(text_at(x, 700 - 11 * number, str(number + 1), 8) for number in range(lines))
+    assert parsed(content).text == prose(140, 1)
+    rows = [["", "pump", "bar"], *([str(number), f"P{number}", f"{number}.5"] for number in range(1, 9))]
+    assert "| 8 | P8 | 8.5 |" in parsed(table(rows, [40, 80, 200], 700)).text
+
+
 def test_names_below_a_title_are_no_headings() -> None:
     content = text_at(72, 740, "Pumps of the ancient world", 20) + text_at(
         72, 715, "Ada Lovelace and Charles Babbage", 13

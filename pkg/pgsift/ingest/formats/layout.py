@@ -145,7 +145,7 @@ def caption_of(text: str) -> Literal["table", "figure"] | None:
 def page_lines(words: Sequence[Word]) -> list[list[Line]]:
     """The lines of a page in reading order, by region; a region is read to its end."""
     regions: list[list[Segment]] = []
-    _order(_merged(_segments(words)), regions, 0)
+    _order(_without_line_numbers(_merged(_segments(words))), regions, 0)
     return [lines for lines in map(_lines, regions) if lines]
 
 
@@ -216,6 +216,26 @@ def _merged(segments: Iterable[Segment]) -> list[Segment]:
                 current = other
                 found.append(current)
     return found
+
+
+def _without_line_numbers(segments: list[Segment]) -> list[Segment]:
+    """Leave out the numbers that drafts and transcripts have in the margin, one for each line of prose or for
+    every fifth."""
+    numbers = [s for s in segments if len(s.words) == 1 and s.text.isdigit() and len(s.text) <= 4]
+    if len(numbers) < 5:
+        return segments
+    others = [s for s in segments if not (len(s.words) == 1 and s.text.isdigit())]
+    prose = [s for s in others if _is_prose(s)]
+    if len(prose) < 5 or not _is_column(others, surely=False):
+        return segments
+    left, right = min(s.x0 for s in prose), max(s.x1 for s in prose)
+    gone: set[int] = set()
+    for margin in ([s for s in numbers if s.x1 <= left], [s for s in numbers if s.x0 >= right]):
+        margin.sort(key=lambda s: s.middle)
+        steps = [int(other.text) - int(one.text) for one, other in pairwise(margin)]
+        if len(margin) >= 5 and sum(step in (1, 5) for step in steps) >= 0.8 * len(steps):
+            gone.update(map(id, margin))
+    return [s for s in segments if id(s) not in gone] if gone else segments
 
 
 def _order(segments: list[Segment], regions: list[list[Segment]], depth: int) -> None:

@@ -335,8 +335,9 @@ def _without_furniture(pages: list[_Page]) -> None:
     seen: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for number, page in enumerate(shown):
         lines = sorted((line for region in page.regions for line in region), key=lambda line: line.y0)
-        top = [("top", line) for line in lines[:3] if line.y1 < 0.14 * page.height]
-        bottom = [("bottom", line) for line in lines[-3:] if line.y0 > 0.86 * page.height]
+        # Pages that are printed with marks to cut them have wide margins.
+        top = [("top", line) for line in lines[:3] if line.y1 < 0.2 * page.height]
+        bottom = [("bottom", line) for line in lines[-3:] if line.y0 > 0.8 * page.height]
         edges.append([(_furniture(place, line, body), line) for place, line in top + bottom])
         for key, line in edges[-1]:
             seen[key].append((line.base, number))
