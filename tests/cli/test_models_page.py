@@ -6,7 +6,10 @@ import io
 import json
 import re
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -211,3 +214,35 @@ def test_judgments_of_the_tenant_are_what_models_are_compared_by(run: Run, dsn: 
     assert (report["queries"], report["judgments"]) == (1, 2)
     assert set(report["modes"]) == {"dense, wordllama", "dense, minilm"}
     assert report["modes"]["dense, minilm"]["measures"]["MRR@10"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_backfill_that_is_ended_goes_on(run: Run, dsn: str, how: signal.Signals) -> None:
+    pytest.importorskip("tokenizers")
+    with Store(dsn) as store:
+        store.put_documents("acme", [{"key": f"k{n}", "text": f"the text of number {n}"} for n in range(60)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pgsift_cli", "models", "backfill", "static", "--rate", "10", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+    def stored() -> int:
+        with psycopg.connect(dsn) as connection:
+            row = connection.execute("SELECT count(*) FROM sift.chunk_embeddings").fetchone()
+            assert row is not None
+            return int(row[0])
+
+    deadline = time.monotonic() + 60
+    while stored() == 0 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.1)
+    process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    before = stored()
+    assert 0 < before < 60, err
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        (report,) = json.loads(out)["backfills"]
+        assert (report["stored"], report["missing"]) == (before, 60 - before)
+    (report,) = told(run("models", "backfill", "static", "--json"))["backfills"]
+    assert (report["stored"], report["computed"], report["missing"]) == (60 - before, 60 - before, 0)
