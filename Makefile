@@ -13,7 +13,7 @@ ARGS ?=
 WORKERS ?= $(if $(PGSIFT_TEST_DSN),0,2)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow stress lint format bench quality docs snapshot snapshot-check revision freeze build check clean
+.PHONY: help venv demo test test-slow stress lint format bench bench-ingest quality docs snapshot snapshot-check revision freeze build check clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 18
@@ -53,6 +53,9 @@ format: $(READY_DEV)  ## what ruff can mend by itself
 
 bench: $(READY_DEV)  ## measure search and ingest; prints a table
 	$(BIN)/python tests/bench/run.py $(ARGS)
+
+bench-ingest: $(READY_DEV)  ## measure ingest by its parts: pages, chunks, vectors, memory
+	$(BIN)/python tests/bench/ingest.py $(ARGS)
 
 quality: $(READY_DEV)  ## measure what searches find, and write docs/quality.md: COLLECTIONS=folder
 	@test -n "$(COLLECTIONS)" || { echo "which collections? make quality COLLECTIONS=folder" >&2; exit 1; }

@@ -2,8 +2,8 @@
 several languages and encodings; broken ones, and hostile ones.
 
 :data:`FILES` says of each what an ingest has to make of it: the keys under which it can be found, a query that
-finds it with the page it stands on, or the reason in its dead letter. :func:`make_special` adds what has no content
-of its own: links, pipes, sockets, files that may not be read.
+finds it with the page it stands on, or the reason in its dead letter. :func:`make_special` adds what has no
+content of its own: links, pipes, sockets, files that may not be read.
 """
 
 from __future__ import annotations
