@@ -15,7 +15,7 @@ from pgsift.domain.analyzer import get_analyzer
 from pgsift.domain.windows import windows
 from pgsift.ingest.parsers import Parsed
 
-WORDS = ["pump", "valve", "brake", "winch", "tide", "größe", "船", "𝕏", "cable", "."]
+WORDS = ["pump", "valve", "brake", "winch", "tide", "größe", "船", "𝕏ray", "cable", "."]
 SPACES = [" ", "\n\n", "\n", "  "]
 NUMBERS = itertools.count()
 STANDARD = get_analyzer("standard")
