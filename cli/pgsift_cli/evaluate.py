@@ -102,8 +102,8 @@ def evaluate(
         typer.Option(
             "--chunker",
             metavar="NAME",
-            help="Compare chunkers, named as in pgsift ingest; repeat for each. Documents are ranked by their best "
-            "chunk.",
+            help="Compare chunkers, named as in pgsift ingest; repeat for each. Documents are ranked by their "
+            "best chunk.",
         ),
     ] = None,
     context_prefix: Annotated[

@@ -16,8 +16,8 @@ class WindowChunker(Sized):
     headings. The last of a text may be shorter. A window belongs to the section in which what is new in it
     begins. A window neither reaches into the bibliography nor out of it.
 
-    Where the first character of a run without spaces would be the last of a window, the next is taken in too: pairs
-    of such characters are the terms, and one alone would be a term that the text does not have."""
+    Where the first character of a run without spaces would be the last of a window, the next is taken in too:
+    pairs of such characters are the terms, and one alone would be a term that the text does not have."""
 
     words: int = 200
     overlap: int = 40
