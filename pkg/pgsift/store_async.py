@@ -1196,7 +1196,7 @@ class AsyncStore:
         principals: Iterable[str] | None = None,
         terms: int = 10,
         documents: int = 3,
-        sample: int | None = 100,
+        sample: int | None = 50,
     ) -> list[Topic]:
         """The topics of the documents these principals may see, as the last run found them, the outliers last.
 

@@ -93,11 +93,13 @@ def write_png(report: TopicsReport, path: Path) -> None:
     axes.set_title(_headline(report), loc="left", fontsize=11, color="#333333", parse_math=False)
     shown = 24
     handles, names = axes.get_legend_handles_labels()
-    order = sorted(range(len(names)), key=lambda i: (names[i].startswith("outliers"), i))
-    if len(order) > shown:
-        names.append(f"and {len(order) - shown:,} more")
-        handles.append(axes.scatter([], [], s=0))
-        order = [*order[:shown], len(names) - 1]
+    of_topics = [i for i, name in enumerate(names) if not name.startswith("outliers")]
+    order = of_topics[:shown]
+    if len(of_topics) > shown:
+        names.append(f"and {len(of_topics) - shown:,} more")
+        handles.append(axes.scatter([], [], c="none"))
+        order.append(len(names) - 1)
+    order += [i for i, name in enumerate(names) if name.startswith("outliers")]
     legend = figure.legend(
         [handles[i] for i in order], [names[i] for i in order],
         loc="outside right upper", fontsize=8, frameon=False, labelspacing=0.7, handletextpad=0.4,
@@ -166,7 +168,7 @@ def page(report: TopicsReport, *, title: str = "Topics") -> str:
     by_topic: dict[int, list[int]] = {}
     for number, document in enumerate(report.documents):
         by_topic.setdefault(document.topic, []).append(number)
-    radius = _point_size(len(report.documents))
+    radius = 1.5 * _point_size(len(report.documents))
     # Outliers below, large topics before small ones.
     order = sorted(
         range(len(places)), key=lambda i: (report.documents[i].topic >= 0, report.documents[i].topic)

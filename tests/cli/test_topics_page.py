@@ -33,7 +33,7 @@ def placed(schema_dsn: str, tenant: str) -> None:
             connection.execute("SELECT sift.register_model('topics4', 4)")
         connection.execute(
             "SELECT sift.put_documents(%s, (SELECT jsonb_agg(jsonb_build_object('key', 'd' || i, 'title', 'On ' || i, 'chunks', jsonb_build_array("
-            "jsonb_build_object('body', 'pump and seal ' || i, 'embedding', jsonb_build_array(i % 2, 1 - i % 2, 0.01 * i, 0)))))"
+            "jsonb_build_object('body', 'pump and seal ' || i, 'embedding', jsonb_build_array(i %% 2, 1 - i %% 2, 0.01 * i, 0)))))"
             " FROM generate_series(1, 12) AS i), model => 'topics4')",
             (tenant,),
         )

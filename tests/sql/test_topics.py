@@ -158,7 +158,8 @@ def test_vectors_of_documents(store: psycopg.Connection) -> None:
     again = store.execute("SELECT text_hash FROM sift.documents_with_vectors('t') WHERE key = 'one'").fetchone()
     assert again is not None and again[0] != hashes["one"]
     assert store.execute("SELECT * FROM sift.documents_with_vectors('t', 'half')").fetchall() == []
-    store.execute("SELECT sift.create_tenant('u'), sift.put_documents('u', %s::jsonb, model => 'half')", (
+    store.execute("SELECT sift.create_tenant('u')")
+    store.execute("SELECT sift.put_documents('u', %s::jsonb, model => 'half')", (
         json.dumps([{"key": "h", "chunks": [{"body": "a", "embedding": [1, 0]}, {"body": "b", "embedding": [0, 1]}]}]),))  # fmt: skip
     assert store.execute(
         "SELECT v.embedding FROM sift.documents_with_vectors('u') AS d CROSS JOIN LATERAL sift.document_vectors('u', ARRAY[d.document_id]) AS v"

@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION sift.list_topics(
     principals text[] DEFAULT NULL,
     terms_k    integer DEFAULT 10,
     keys_k     integer DEFAULT 3,
-    sample     integer DEFAULT 100
+    sample     integer DEFAULT 50
 )
 RETURNS TABLE (topic integer, documents bigint, share double precision, terms text[], weights double precision[], keys text[], titles text[])
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
