@@ -15,14 +15,14 @@ import psycopg
 import pytest
 
 from pgsift import Document, Store, errors
-from pgsift.embed import embedding_text, named
+from pgsift.embed import Metric, embedding_text, named
 from pgsift.models import BackfillProgress
 
 
 class Toy:
     """Vectors that are a function of the text, and a count of the texts."""
 
-    metric = "cosine"
+    metric: Metric = "cosine"
     query_prefix = document_prefix = ""
     normalized = False
     pooling = "mean"

@@ -29,7 +29,7 @@ def filled(server_dsn: str, _template: str) -> Iterator[tuple[str, np.ndarray, n
     )
     lists = np.where(np.arange(N) % 10 == 0, 2, 1)
     with psycopg.connect(server_dsn, autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {_template}")  # type: ignore[arg-type]
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {_template}")
     dsn = make_conninfo(server_dsn, dbname=name)
     try:
         with psycopg.connect(dsn, autocommit=True) as connection:
@@ -59,12 +59,12 @@ def filled(server_dsn: str, _template: str) -> Iterator[tuple[str, np.ndarray, n
                 (definition,) = connection.execute(
                     f"SELECT pg_get_indexdef('sift.chunk_embeddings_m{number}_hnsw_idx'::regclass)"
                 ).fetchone()  # type: ignore[misc]
-                connection.execute(f"DROP INDEX sift.chunk_embeddings_m{number}_hnsw_idx")  # type: ignore[arg-type]
+                connection.execute(f"DROP INDEX sift.chunk_embeddings_m{number}_hnsw_idx")
                 with (
                     connection.cursor() as cursor,
                     cursor.copy(
                         "COPY sift.chunk_embeddings (tenant_id, model_id, chunk_id, access_list_id, text_hash,"
-                        f" {column}) FROM STDIN"  # type: ignore[arg-type]
+                        f" {column}) FROM STDIN"
                     ) as copy,
                 ):
                     for i in range(N):
@@ -82,7 +82,7 @@ def filled(server_dsn: str, _template: str) -> Iterator[tuple[str, np.ndarray, n
         yield dsn, vectors, lists
     finally:
         with psycopg.connect(server_dsn, autocommit=True) as admin:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def exact(
     """The oracle: every visible vector, by the database's own distance."""
     column = "embedding" if model == "vector" else "half_embedding"
     return connection.execute(
-        f"SELECT e.chunk_id, public.cosine_distance(e.{column}, %s::real[]::public.{model}({DIMENSIONS})) AS distance"  # type: ignore[arg-type]
+        f"SELECT e.chunk_id, public.cosine_distance(e.{column}, %s::real[]::public.{model}({DIMENSIONS})) AS distance"
         f" FROM sift.chunk_embeddings_m{NAMES[model]} AS e WHERE e.access_list_id = ANY (%s::bigint[])"
         " ORDER BY distance, e.chunk_id LIMIT %s",
         (query.tolist(), lists, k),
@@ -155,7 +155,7 @@ def test_ranking_candidates_again_is_exact_where_all_are_candidates(
     for _ in range(5):
         query = random.standard_normal(DIMENSIONS).astype(np.float32)
         found = session.execute(
-            "SELECT c.chunk_id, c.distance FROM ("  # type: ignore[arg-type]
+            "SELECT c.chunk_id, c.distance FROM ("
             f" SELECT e.chunk_id, public.cosine_distance(e.{column}, q.v) AS distance"
             f" FROM sift.chunk_embeddings_m{NAMES[model]} AS e,"
             f" LATERAL (SELECT %s::real[]::public.{model}({DIMENSIONS}) AS v) AS q"
@@ -173,7 +173,7 @@ def test_the_index_is_walked_and_finds_nearly_all(
 ) -> None:
     """By plans made for fresh statistics and without any, generic ones too."""
     if analyzed:
-        session.execute(f"ANALYZE sift.chunk_embeddings_m{NAMES[model]}")  # type: ignore[arg-type]
+        session.execute(f"ANALYZE sift.chunk_embeddings_m{NAMES[model]}")
     _, vectors, _ = filled
     random = np.random.default_rng(8)
     recalls, paths = [], set()

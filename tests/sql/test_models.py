@@ -47,14 +47,14 @@ def tenant(conn: psycopg.Connection) -> psycopg.Connection:
 
 def refusal(conn: psycopg.Connection, sqlstate: str, statement: str, *values: Any) -> psycopg.errors.Diagnostic:
     with pytest.raises(psycopg.Error) as caught, conn.transaction():
-        conn.execute(statement, values or None)  # type: ignore[arg-type]
+        conn.execute(statement, values or None)
     assert caught.value.sqlstate == sqlstate, caught.value
     assert caught.value.diag.message_hint
     return caught.value.diag
 
 
 def value(conn: psycopg.Connection, statement: str, *values: Any) -> Any:
-    row = conn.execute(statement, values or None).fetchone()  # type: ignore[arg-type]
+    row = conn.execute(statement, values or None).fetchone()
     return None if row is None else row[0]
 
 
@@ -77,7 +77,7 @@ def search(conn: psycopg.Connection, arguments: str) -> list[str]:
     return [
         key
         for (key,) in conn.execute(
-            f"SELECT s.key FROM sift.search('t', principals => '{{public}}', {arguments}) AS s"  # type: ignore[arg-type]
+            f"SELECT s.key FROM sift.search('t', principals => '{{public}}', {arguments}) AS s"
         )
     ]
 
@@ -102,7 +102,7 @@ def test_another_model_under_the_same_name_is_refused_naming_the_difference(
 def test_what_a_model_is_made_of_is_listed(conn: psycopg.Connection) -> None:
     arguments = "'m', 8, 'r1', 'ip', 'halfvec', 'q: ', 'p: ', pooling => 'cls', normalized => true"
     for _ in range(2):
-        conn.execute(f"SELECT sift.register_model({arguments}, quantization => 'binary', embedder => 'onnx:m')")  # type: ignore[arg-type]
+        conn.execute(f"SELECT sift.register_model({arguments}, quantization => 'binary', embedder => 'onnx:m')")
     row = conn.execute(
         "SELECT m.pooling, m.normalized, m.quantization, m.embedder FROM sift.list_models() AS m WHERE m.model = 'm'"
     ).fetchall()
@@ -260,10 +260,10 @@ def test_who_may_do_what(tenant: psycopg.Connection, role: str) -> None:
         "SELECT sift.drop_model('new')": set(),
     }
     for call, allowed in calls.items():
-        tenant.execute(f"SET LOCAL ROLE {role}")  # type: ignore[arg-type]
+        tenant.execute(f"SET LOCAL ROLE {role}")
         try:
             with tenant.transaction(force_rollback=True):
-                tenant.execute(call)  # type: ignore[arg-type]
+                tenant.execute(call)
             refused = False
         except psycopg.errors.InsufficientPrivilege:
             refused = True
