@@ -337,6 +337,12 @@ FILES: tuple[File, ...] = (
     ),
     good("pdf/upside-down.pdf", documents.simple_pdf("Turned by a half qupside.", rotate=180), "qupside", 1),
     good("pdf/long.pdf", long_pdf, "qlong437", 437),
+    good(
+        "pdf/labels.pdf",
+        documents.simple_pdf(*(f"Label {n} of the store room qlabel" for n in range(1, 9))),
+        "store room qlabel",
+        1,
+    ),
     good("pdf/partly-scanned.pdf", partly_scanned, "qbetween", 2),
     good("pdf/names \\xff.pdf", bad_names_pdf, "qhalfpair", 1),
     good("pdf/really-a-page.pdf", b"<!doctype html><html><body><p>qnotfound here</p></body></html>", "qnotfound"),

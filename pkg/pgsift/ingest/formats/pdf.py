@@ -350,12 +350,16 @@ def _without_furniture(pages: list[_Page]) -> None:
             len(same_side) >= 2 and len(same_side) > len(range(number % 2, len(shown), 2)) / 2
         )
 
+    left = []
     for number, (page, found) in enumerate(zip(shown, edges, strict=True)):
         gone = {id(line) for key, line in found if repeats(key, line, number)}
-        if gone:
-            page.regions = [
-                kept for region in page.regions if (kept := [line for line in region if id(line) not in gone])
-            ]
+        left.append(
+            [kept for region in page.regions if (kept := [line for line in region if id(line) not in gone])]
+        )
+    # Lines around nothing are no furniture: labels, certificates, pages of a line each.
+    if 2 * sum(not regions for regions in left) < len(shown):
+        for page, regions in zip(shown, left, strict=True):
+            page.regions = regions
 
 
 def _furniture(place: str, line: Line, body: float) -> str:
