@@ -1,6 +1,6 @@
 """How near the vectors come that the database makes of queries, and what searches by text alone find with them.
 
-Figures are those of docs/query-vectors.md, or of a part of the queries. Where the collections are not, it is skipped.
+Figures are those of docs/query-vectors.md, or of a part of the queries; without the collections it is skipped.
 """
 
 from __future__ import annotations
