@@ -1106,8 +1106,8 @@ class AsyncStore:
         How, and what ``seed`` fixes, says :mod:`pgsift.topics`. ``neighbors`` is how many neighbours of a document
         UMAP looks at, ``min_size`` how many documents make a topic; left out, each is the greater the more
         documents there are, up to 15. ``cache`` is where the documents' vectors are kept between runs, all that
-        is: the user's cache directory, a folder, or with ``False`` nowhere. ``progress`` is called with ``"read"``,
-        ``"cluster"`` or ``"store"``, the documents done and those to be done.
+        is: the user's cache directory, a folder, or with ``False`` nowhere. ``progress`` is called with
+        ``"read"``, ``"cluster"`` or ``"store"``, the documents done and those to be done.
 
         :class:`~pgsift.errors.InvalidArgument` for fewer than two documents with vectors,
         :class:`~pgsift.errors.ModelUnavailable` where the tenant has no model. Needs the extra ``topics``.
