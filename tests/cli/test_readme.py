@@ -119,6 +119,7 @@ def roles(server_dsn: str) -> Iterator[None]:
 def place(dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with what the commands take, and a database of its own with the tenant ``default``."""
     shutil.copytree(ROOT / "demo/corpus", tmp_path / "demo/corpus")
+    shutil.copytree(ROOT / "demo/library", tmp_path / "demo/library")
     shutil.copytree(ROOT / "demo/corpus/public", tmp_path / "docs")
     (tmp_path / "questions.txt").write_text("winch accident\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
