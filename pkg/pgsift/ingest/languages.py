@@ -23,7 +23,7 @@ THRESHOLD = 0.7
 #: Least letters of a text; one of a script without spaces between words counts as four.
 LETTERS = 16
 #: Characters of a part of a text, and how many parts are looked at.
-SAMPLE = 500
+SAMPLE = 100
 PARTS = 3
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
