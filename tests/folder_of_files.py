@@ -281,7 +281,7 @@ FILES: tuple[File, ...] = (
     bad("text/noise.txt", _noise(1, 5000), "it looks like binary data"),
     bad("text/cut-utf16.txt", b"\xff\xfea\0b", "not utf-16, though its byte order mark says so"),
     bad("text/packed.txt", b"\x1f\x8b\x08\0" + bytes(30), "the content is a gzip archive"),
-    File("text/empty.txt", b"", empty=("text/empty.txt",)),
+    bad("text/empty.txt", b"", "the file has no bytes"),
     File("text/blank.txt", b" \n\t\n ", empty=("text/blank.txt",)),
     # Markdown
     good(

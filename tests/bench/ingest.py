@@ -8,7 +8,7 @@ Each figure comes from a process of its own, whose memory and that of its worker
 second (the sum of what each has resident, so that pages they share count more than once). Beside wall-clock time
 stands processor time, of the client, of its workers, and of its session at the server, since a machine may have
 other work; what is computed from processor time alone is what one idle core could do. Documents are made by this
-program with a fixed seed: two-column PDFs of about 500 words a page, and Markdown files of 500 words in four chunks.
+program with a fixed seed: two-column PDFs of about 500 words a page, and Markdown files of 500 words, four chunks.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def ingest(dsn: str, folder: str, embedder: str | None, workers: int | None) -> 
         store.create_tenant(tenant)
         used = resource.getrusage(resource.RUSAGE_SELF)
         began = time.perf_counter()
-        report = store.ingest(tenant, folder, limits=Limits(workers=workers))
+        report = store.ingest(tenant, folder, limits=Limits(workers=workers, seconds=900))
         wall = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_SELF)
         server = None if store._own is None else server_seconds(store._own.info.backend_pid)
