@@ -39,7 +39,7 @@ from pgsift.ingest.pipeline import Batch, Hashed, Prepared, Preparer, Preparing,
 from pgsift.ingest.retrying import Task
 from pgsift.ingest.sources import Broken, Found, Item, Options, Source
 from pgsift.ingest.syncing import SyncTarget
-from pgsift.models import Acl, Document, DocumentState, IngestReport, Progress, PutResult, Status
+from pgsift.models import AccessEntry, Acl, Document, DocumentState, IngestReport, Progress, PutResult, Status
 
 if TYPE_CHECKING:
     from pgsift.ingest.bibliography import Assignment
@@ -169,6 +169,13 @@ class Ingest:
         if paths is None:
             return options
         found = run_here(_find_files, paths, given, options)
+        keys = found.keys(options.prefix) if options.acl is None else []
+        if keys:
+            # Rules go by the path, and an entry's key leads out of it.
+            access = self.store._all(_calls.show_access(self.tenant, None, None))
+            both = [key for pair in keys for key in pair]
+            access += self.store._all(_calls.show_access(self.tenant, both, None))
+            found.keep_paths(_seen_by_others(keys, access))
         self.tally.bibliography = found.report
         return replace(options, bibliography=found)
 
@@ -750,6 +757,12 @@ def _find_files(paths: Paths, given: Any, options: Options) -> Assignment:
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     return find_files(read_bibliographies(paths), given, options)
+
+
+def _seen_by_others(keys: Iterable[tuple[str, str]], access: Iterable[AccessEntry]) -> list[str]:
+    from pgsift.ingest.bibliography import seen_by_others
+
+    return seen_by_others(keys, access)
 
 
 def _by_access(items: Iterable[Hashed]) -> list[tuple[Acl, list[Hashed]]]:

@@ -1030,7 +1030,8 @@ class BibliographyReport(Record):
     """What came of a sidecar bibliography (docs/formats.md). Of its ``entries`` some are those of the ``matched``
     files, and ``entries_without_file`` of none; ``files_without_entry`` kept their own keys. ``files`` and
     ``citekeys`` are the first 100 of these two. ``ambiguous`` are sentences on what fits several and was not
-    guessed, ``problems`` on entries that are broken or there twice; the first 100 of each."""
+    guessed, ``problems`` on entries that are broken or there twice, and on files that kept their
+    paths since others may see what comes under the citekey; the first 100 of each."""
 
     entries: int = 0
     matched: int = 0

@@ -203,3 +203,48 @@ def test_a_rebuild_finds_languages_that_were_not_found(store: Any, monkeypatch: 
     assert store.rebuild("t").rebuilt == 1
     assert stored(store)["a"].language == "de"
     assert store.rebuild("t").unchanged == 1
+
+
+def test_an_entry_takes_no_file_out_of_the_rule_of_its_path(store: Any, tmp_path: Path) -> None:
+    root = tmp_path / "all"
+    (root / "hr").mkdir(parents=True)
+    for name in ("hr/pay2026.txt", "hr/own2026.txt", "hr/second.txt", "menu2026.txt"):
+        (root / name).write_text(f"What stands in {name} is a sum of money.")
+    citekeys = ("pay2026", "own2026", "second", "menu2026")
+    (root / "refs.json").write_text(
+        json.dumps([{"id": name, "title": f"T {name}", "type": "report"} for name in citekeys])
+    )
+
+    def seen(*principals: str) -> set[str]:
+        return {document.key for document in store.documents("t", principals=principals)}
+
+    store.set_default_access("t", PUBLIC)
+    store.set_access("t", key_prefix="hr/", principals=["group:hr"])
+    store.set_access("t", key_prefix="second", principals=["group:hr"])  # as under hr/
+    store.put_documents("t", [Document(key="own2026", text="It has a list of its own.", acl=["group:board"])])
+    before = store.ingest("t", root)
+    assert before.failed == 0
+    report = store.ingest("t", root, bibliography=root / "refs.json")
+    assert (report.bibliography.matched, report.bibliography.files_without_entry) == (3, 1)
+    assert (report.bibliography.files, report.bibliography.citekeys) == (("hr/pay2026.txt",), ("pay2026",))
+    assert "'hr/pay2026.txt' keeps its path" in report.bibliography.problems[0]
+    assert seen("public") == {"menu2026.txt", "menu2026"}
+    assert seen("group:board") == {"own2026"}
+    assert {"hr/pay2026.txt", "second"} <= seen("group:hr")
+    # Whoever says who may see them has the citekeys.
+    given = store.ingest("t", root, bibliography=root / "refs.json", acl=["group:hr"])
+    assert given.bibliography.matched == 4
+    assert "pay2026" in seen("group:hr")
+
+
+def test_an_entry_takes_no_file_from_the_list_its_document_has(store: Any, tmp_path: Path) -> None:
+    root = tmp_path / "all"
+    root.mkdir()
+    (root / "a.txt").write_text("The sum of money is nine.")
+    (root / "refs.json").write_text(json.dumps([{"id": "a", "title": "A", "type": "report"}]))
+    store.set_default_access("t", PUBLIC)
+    store.ingest("t", root, acl=["group:hr"])
+    report = store.sync("t", root, bibliography=root / "refs.json")
+    assert report.ingest.bibliography.matched == 0
+    assert [document.key for document in store.documents("t", principals=["public", "group:hr"])] == ["a.txt"]
+    assert not store.documents("t", **ALL)

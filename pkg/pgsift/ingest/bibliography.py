@@ -26,7 +26,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -42,7 +42,7 @@ from pgsift.ingest.formats.pool import workers as pool_workers
 from pgsift.ingest.languages import normalized
 from pgsift.ingest.parsers import EXTENSIONS, Format, Parsed, one_line, parse
 from pgsift.ingest.sources import Options, key_of, walk
-from pgsift.models import BibliographyReport
+from pgsift.models import AccessEntry, BibliographyReport
 
 #: A bibliography over this many bytes is refused.
 MAX_BYTES = 256 * 1024 * 1024
@@ -640,6 +640,7 @@ class Assignment:
     def __init__(self, bibliography: Bibliography) -> None:
         self.bibliography = bibliography
         self.report = BibliographyReport()
+        self._files: Mapping[str, File] = {}
         self._matches: dict[str, Match] = {}
         self._parsed: dict[str, tuple[str, Parsed]] = {}
 
@@ -651,6 +652,35 @@ class Assignment:
     def match(self, path: Path) -> Match | None:
         """The entry of a file."""
         return self._matches.get(_place(path))
+
+    def keys(self, prefix: str) -> list[tuple[str, str]]:
+        """Of each file with an entry its key by its path and its key by the entry, both with the prefix."""
+        return [(self._files[place].key, prefix + match.key) for place, match in self._matches.items()]
+
+    def keep_paths(self, keys: Iterable[str]) -> None:
+        """Leave the files of these keys, by their paths, without an entry: the entry's key would show them to
+        others than their paths do."""
+        wanted = set(keys)
+        gone = {place: self._matches.pop(place) for place in [*self._matches] if self._files[place].key in wanted}
+        if not gone:
+            return
+        held = {match.entry.citekey for match in self._matches.values()}
+        files = sorted({*self.report.files, *(self._files[place].key for place in gone)})
+        lost = {match.entry.citekey for match in gone.values()} - held
+        told = [
+            f"the file {self._files[place].key!r} keeps its path for a key: others may see what comes under "
+            f"{match.key!r}; say with --acl (acl) who may see it"
+            for place, match in gone.items()
+        ]
+        self.report = replace(
+            self.report,
+            matched=len(self._matches),
+            files_without_entry=self.report.files_without_entry + len(gone),
+            entries_without_file=self.report.entries_without_file + len(lost),
+            files=tuple(files[:REPORTED]),
+            citekeys=tuple(sorted({*self.report.citekeys, *lost})[:REPORTED]),
+            problems=(*told, *self.report.problems)[:REPORTED],
+        )
 
     def take_parsed(self, path: Path, content: bytes) -> Parsed | None:
         """What the file was parsed into when its entry was looked for, if it still holds the same; once."""
@@ -682,6 +712,7 @@ def assign(
     by_path: dict[str, File] = {}
     for one in files:
         by_path.setdefault(_place(one.path), one)
+    result._files = by_path
     resolved: dict[str, set[str]] = defaultdict(set)
     for place, one in by_path.items():
         if real := _resolved(one.path):
@@ -779,6 +810,27 @@ def assign(
     return result
 
 
+def seen_by_others(keys: Iterable[tuple[str, str]], access: Iterable[AccessEntry]) -> list[str]:
+    """The keys by path of files that others might see under the key of their entry than under that of their path,
+    where nobody says who may see them. ``access`` are the rules of the tenant, and the documents that have any of
+    these keys: such a document keeps its list, and one whose list is its own was given it on purpose."""
+    rules: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+    documents: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+    own: set[str] = set()
+    for one in access:
+        said = (frozenset(one.principals), frozenset(one.denied))
+        (documents if one.kind == "document" else rules)[one.name] = said
+        if one.kind == "document" and one.origin == "document":
+            own.add(one.name)
+
+    def ruled(key: str) -> tuple[frozenset[str], frozenset[str]] | None:
+        return rules.get(max((name for name in rules if key.startswith(name)), key=len, default=""))
+
+    return [
+        path for path, key in keys if key not in own and (documents.get(path) or ruled(path)) != ruled(key)
+    ]
+
+
 def find_files(bibliography: Bibliography, given: Any, options: Options) -> Assignment:
     """Find the files of a bibliography among sources: paths, of which files and those in folders are looked at
     that hold one document."""
@@ -858,5 +910,5 @@ def _report(
 
 __all__ = [
     "TYPES", "Assignment", "Bibliography", "Entry", "File", "Match", "assign", "file_paths", "find_files",
-    "read_bibliographies", "read_bibliography", "said", "same_doi", "same_title", "to_text",
+    "read_bibliographies", "read_bibliography", "said", "same_doi", "same_title", "seen_by_others", "to_text",
 ]  # fmt: skip
