@@ -43,7 +43,6 @@ MARKS = ("<!-- measured -->", "<!-- end of measured -->")
 NAMES = ("scifact", "stackfaq-answers", "xquad-en", "pubmedqa")
 EMBEDDERS = ("minilm", "static")
 ANALYZER = "english"
-PRINCIPAL = "public"
 #: Shares of the model's own dense weight that an approximated vector is tried with, and that of searches.
 SHARES = (0.25, 0.5, 1.0)
 DEFAULT_SHARE = 0.25
@@ -100,8 +99,8 @@ def measure(store: Store, folder: Path, embedder: Any) -> dict[str, Any]:
         used: set[str] = set()
         terms = known = 0
         for key, text in queries.items():
-            made[key] = store.embed_query(tenant.name, text, principals=[PRINCIPAL])
-            told = store.query_vector_terms(tenant.name, text, principals=[PRINCIPAL])
+            made[key] = store.embed_query(tenant.name, text, principals=tenant.principals)
+            told = store.query_vector_terms(tenant.name, text, principals=tenant.principals)
             fitted = sum(term.fitted for term in told)
             terms += len(told)
             known += fitted

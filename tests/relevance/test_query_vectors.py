@@ -58,7 +58,7 @@ def test_a_static_model_by_words_beats_words_alone(schema_dsn: str) -> None:
         runs: dict[str, dict[str, list[str]]] = {"lexical": {}, "hybrid": {}}
         for key, text in queries.items():
             own = static.embed_query(text).astype(np.float64)
-            made = np.array(store.embed_query(tenant.name, text, principals=["public"]))
+            made = np.array(store.embed_query(tenant.name, text, principals=tenant.principals))
             near.append(float(made @ own / np.linalg.norm(own)))
             for mode, run in runs.items():
                 hits = tenant.search(text, mode=mode, vector=None, k=20, embedder=NO_EMBEDDER)

@@ -156,3 +156,15 @@ def test_measures_of_rankings(schema_dsn: str) -> None:
     scores = score_run(judged.qrels, run)
     for measure, values in scores.items():
         assert report.rows[0].estimates[measure].mean == pytest.approx(sum(values.values()) / len(values))
+
+
+def test_copies_of_documents_are_seen_by_nobody_else(schema_dsn: str) -> None:
+    judged = collection()
+    with Store(schema_dsn) as store:
+        with ScratchTenant(store, analyzer="english", embedder=None) as tenant:
+            tenant.put(judged.documents, quiet)
+            assert store.documents(tenant.name, principals=tenant.principals)
+            assert not store.documents(tenant.name, principals=["public"])
+            assert store.tenant(tenant.name).default_principals == []
+        with ScratchTenant(store, analyzer="english", embedder=None) as other:
+            assert set(other.principals).isdisjoint(tenant.principals)

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 # Documents per call: a step of the progress shown, and what is lost of the embedding work on an interruption.
 _BATCH = 64
-_PRINCIPAL = "public"
 
 
 class ScratchTenant:
-    """A tenant of a name nobody else has, dropped on exit; what is stored in it is visible to ``public``.
+    """A tenant of a name nobody else has, dropped on exit.
+
+    What is stored in it may be a copy of what few may see (``pgsift judgments export``), and applications list
+    tenants: it is visible to ``principals`` alone, one that nobody can guess.
 
     Without an embedder nothing is embedded, not even by an embedder that the store brings. With ``split``
     documents are cut as an ingest cuts them, by a ``chunker`` if one is given; else each is one chunk.
@@ -48,6 +50,7 @@ class ScratchTenant:
         self._chunker = chunker
         self._context_prefix = context_prefix
         self._name = f"_evaluate_{secrets.token_hex(8)}"
+        self.principals = [f"evaluate:{secrets.token_hex(16)}"]
         self._stores_own = store.embedder
 
     def __enter__(self) -> ScratchTenant:
@@ -94,10 +97,10 @@ class ScratchTenant:
                 title=title,
                 text=document.text,
                 format=document.format,
-                acl=(_PRINCIPAL,),
+                acl=self.principals,
             )
         return Document(
-            key=document.key, title=title, acl=(_PRINCIPAL,), chunks=(Chunk(body=document.text),)
+            key=document.key, title=title, acl=self.principals, chunks=(Chunk(body=document.text),)
         )
 
     def search(
@@ -110,7 +113,7 @@ class ScratchTenant:
             query,
             k=k,
             mode=mode,
-            principals=[_PRINCIPAL],
+            principals=self.principals,
             query_embedding=vector,
             model=self._embedder.name if self._embedder is not None and mode != "lexical" else None,
             collapse=False,
