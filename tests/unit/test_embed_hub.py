@@ -5,8 +5,10 @@ The doubles take exactly the parameters the adapters pass, by name, as the libra
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -197,3 +199,42 @@ class TestBoth:
         }
         assert len(identities) == 4
         assert load_embedder(spec, batch_size=3).identity in identities
+
+
+OWN = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}
+FOREIGN = {"idx": 1, "name": "1", "path": "1_Evil", "type": "evil.Evil"}
+EVIL = {"types": {"a": "evil.Evil"}}
+ROUTER = {"idx": 1, "name": "1", "path": "1_Router", "type": "sentence_transformers.models.Router"}
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"modules.json": [OWN, FOREIGN]}, "brings code of its own, 'evil.Evil'"),
+        ({"modules.json": [OWN, ROUTER], "1_Router/router_config.json": EVIL}, "code of its own"),
+        ({"modules.json": [OWN, ROUTER], "1_Router/config.json": EVIL}, "code of its own"),
+        ({"modules.json": {"type": "evil.Evil"}}, "cannot be read"),
+        ({"modules.json": [{"path": ""}]}, "cannot be read"),
+        ({"modules.json": [OWN, ROUTER], "1_Router/router_config.json": {"types": {"a": OWN["type"]}}}, None),
+        ({"config.json": {"model_type": "bert"}}, None),
+    ],
+)
+def test_a_folder_that_brings_code_is_refused(
+    sentence_transformers: Recorder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: dict[str, Any],
+    says: str | None,
+) -> None:
+    for name, value in files.items():
+        (tmp_path / "org/model" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "org/model" / name).write_text(json.dumps(value))
+    monkeypatch.chdir(tmp_path)  # where the name of the hub is that of a folder
+    for name in ("org/model", str(tmp_path / "org/model")):
+        embedder = load_embedder(f"sentence-transformers:{name}")
+        if says is None:
+            assert embedder.embed_documents(["a"]).shape == (1, 3)
+        else:
+            with pytest.raises(ModelUnavailable, match=says):
+                embedder.embed_documents(["a"])
+    assert bool(sentence_transformers.calls) == (says is None)

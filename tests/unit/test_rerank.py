@@ -268,7 +268,7 @@ def test_nobody_there_and_too_slow(waits: list[float]) -> None:
 # --- sentence-transformers ------------------------------------------------------------------------
 
 
-def test_a_cross_encoder_of_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cross_encoder_of_sentence_transformers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made: list[tuple[str, dict[str, Any]]] = []
 
     class CrossEncoder:
@@ -293,6 +293,9 @@ def test_a_cross_encoder_of_sentence_transformers(monkeypatch: pytest.MonkeyPatc
     assert reranker.identity != load_reranker("sentence-transformers:some/model").identity
     with pytest.raises(ModelUnavailable, match="model 'absent' cannot be loaded: no such model"):
         load_reranker("sentence-transformers:absent").score("q", ["a"])
+    (tmp_path / "modules.json").write_text('[{"path": "", "type": "evil.Evil"}]')
+    with pytest.raises(ModelUnavailable, match="brings code of its own"):
+        load_reranker(f"sentence-transformers:{tmp_path}").score("q", ["a"])
 
 
 # --- token vectors --------------------------------------------------------------------------------

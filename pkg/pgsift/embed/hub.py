@@ -6,9 +6,11 @@ is not on this machine is an error. Neither may report usage.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgsift.embed._base import BaseEmbedder, digest, numpy, require, unit_rows
@@ -125,6 +127,7 @@ def sentence_transformers(
     def open_model() -> Callable[[Sequence[str]], Any]:
         os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
         library = require("sentence_transformers", extra="sentence-transformers", setting=setting)
+        refuse_code(model, setting)
         encoder = library.SentenceTransformer(
             model, device=device, revision=revision, local_files_only=not download, trust_remote_code=False
         )
@@ -149,6 +152,38 @@ def sentence_transformers(
         document_prefix=document_prefix,
         dimensions=dimensions,
     )
+
+
+def refuse_code(model: str, setting: str) -> None:
+    """Raise :class:`~pgsift.errors.ModelUnavailable` for a folder whose files name classes that are not the
+    library's own: releases 3.4 to 5 of sentence-transformers import these from the folder, whatever
+    ``trust_remote_code`` says. A name of the hub is a folder where the working directory has one of that name."""
+    folder = Path(model)
+    if not folder.exists():
+        return
+    try:
+        modules = _json(folder / "modules.json", [])
+        named = [module["type"] for module in modules]
+        for part in (folder, *(folder / module.get("path", "") for module in modules)):
+            # A part may be made of others, by kind of text.
+            for name in ("config.json", "router_config.json"):
+                types = _json(part / name, {}).get("types", {})
+                named += types.values()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelUnavailable(
+            f"{setting!r}: the files of the folder cannot be read: {error}",
+            hint="modules.json lists the parts of the model, as sentence-transformers writes it.",
+        ) from error
+    foreign = [str(one) for one in named if not str(one).startswith("sentence_transformers.")]
+    if foreign:
+        raise ModelUnavailable(
+            f"{setting!r}: the folder brings code of its own, {foreign[0][:200]!r}, which is not run",
+            hint="Use a model that is made of parts of sentence-transformers alone.",
+        )
+
+
+def _json(path: Path, without: Any) -> Any:
+    return json.loads(path.read_bytes()) if path.exists() else without
 
 
 def fastembed(

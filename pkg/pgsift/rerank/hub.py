@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pgsift.embed._base import digest, require
+from pgsift.embed.hub import refuse_code
 from pgsift.errors import ModelUnavailable, PgsiftError
 from pgsift.rerank._base import BaseReranker
 
@@ -51,6 +52,7 @@ class HubReranker(BaseReranker):
                 library = require(
                     "sentence_transformers", extra="sentence-transformers", setting=self.name, what="reranker"
                 )
+                refuse_code(self._path, self.name)
                 self._model = library.CrossEncoder(
                     self._path,
                     device=self._device,
