@@ -237,7 +237,9 @@ class FakeStore:
     def drop_tenant(self, tenant: str) -> bool:
         return self.tenants.pop(tenant, None) is not None
 
-    def put_documents(self, tenant: str, documents: Any) -> None:
+    def put_documents(self, tenant: str, documents: Any, *, chunker: Any, context_prefix: bool) -> None:
+        assert chunker is None
+        assert not context_prefix
         self.embedders.append(self.embedder)
         for document in documents:
             (chunk,) = document.chunks
