@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import random
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,7 @@ class FakeStore:
         assert not context_prefix
         self.embedders.append(self.embedder)
         for document in documents:
+            assert [name.partition(":")[0] for name in document.acl] == ["evaluate"]
             (chunk,) = document.chunks
             self.tenants[tenant][document.key] = set(f"{document.title} {chunk.body}".lower().split())
 
@@ -286,7 +288,9 @@ class TestEvaluate:
         assert first["query_embedding"] is None
         assert first["model"] is None
         assert first["k"] == 100
-        assert first["principals"] == ["public"]
+        (principal,) = first["principals"]
+        assert re.fullmatch("evaluate:[0-9a-f]{32}", principal)
+        assert second["principals"] == [principal]
         assert first["collapse"] is False
 
     def test_all_modes_with_an_embedder(self, folder: Path) -> None:
