@@ -3,6 +3,8 @@
 --   fitted_to  the last chunk all of whose terms have been looked at, with those of this call; NULL while more of them are to come. It never
 --              goes back.
 --   forms      frequent or neutral: see sift.term_fits. Vectors of both are not mixed: PS011.
+--
+-- A term that no chunk holds is left out: making vectors takes long, and the document that was read may be purged meanwhile, its words with it.
 CREATE OR REPLACE FUNCTION sift.put_term_embeddings(
     tenant     text,
     model      text,
@@ -64,9 +66,15 @@ BEGIN
                 HINT = 'Vectors are written as [0.1,0.2,…], as long as those of the model.';
         END IF;
         INSERT INTO sift.term_embeddings AS e (tenant_id, term, model_id, embedding)
-        VALUES (v_tenant_id, v_row.term, v_model_id, v_vector)
+        SELECT v_tenant_id, v_row.term, v_model_id, v_vector
+        WHERE EXISTS (SELECT FROM sift.chunk_terms AS w WHERE w.tenant_id = v_tenant_id AND w.term = v_row.term)
+           OR EXISTS (
+              SELECT FROM sift.packed_chunks AS d
+              CROSS JOIN LATERAL (SELECT FROM sift.posting_blocks AS o
+                                  WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_row.term OFFSET 0) AS r
+              WHERE d.tenant_id = v_tenant_id)
         ON CONFLICT ON CONSTRAINT term_embeddings_pkey DO UPDATE SET embedding = excluded.embedding;
-        v_stored := v_stored + 1;
+        v_stored := v_stored + FOUND::integer;
     END LOOP;
     IF fitted_to IS NOT NULL THEN
         UPDATE sift.term_fits AS f
@@ -77,6 +85,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION sift.put_term_embeddings(text, text, text[], text[], bigint, text) IS
-    'Stores vectors of terms, and up to which chunk terms have them; returns how many were stored. A term that has one of the model gets the new one.';
+    'Stores vectors of terms, and up to which chunk terms have them; returns how many were stored. A term that has one of the model gets the new one, and one that no chunk holds (any more) none.';
 REVOKE ALL ON FUNCTION sift.put_term_embeddings(text, text, text[], text[], bigint, text) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION sift.put_term_embeddings(text, text, text[], text[], bigint, text) TO sift_owner, sift_writer;
