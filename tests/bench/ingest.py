@@ -188,8 +188,11 @@ def main() -> None:
                 pages = 400
                 make_pdfs(folder, 20, 20)
             elif part == "long-pdf":
+                # In one column: the library that makes the others takes minutes for so many pages.
+                from documents import prose, simple_pdf
+
                 pages = 600
-                make_pdfs(folder, 1, 600)
+                (folder / "long.pdf").write_bytes(simple_pdf(*(prose(500, number) for number in range(pages))))
             else:
                 make_texts(folder, {"chunks": 2000, "vectors": 200, "files": options.files}[part])
             one = measured(dsn, folder, embedder, workers)
