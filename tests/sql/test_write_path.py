@@ -52,6 +52,15 @@ def test_the_four_states_of_a_document(store: psycopg.Connection) -> None:
         3, "deleted", "no longer true")
 
 
+def test_a_long_document_takes_memory_in_proportion_to_its_size(store: psycopg.Connection) -> None:
+    """800 chunks of one kilobyte. Sorted together with the document each of them is from, they would fill 800 MB of temporary files."""
+    bodies = [f"fox{number} " + " ".join(f"w{number * 7 + place}" for place in range(150)) for number in range(800)]
+    store.execute("SET temp_file_limit = '32MB'")
+    assert put(store, {"key": "long", "title": "T", "chunks": [{"body": body} for body in bodies]}) == [("long", "created", 1, 800)]
+    assert store.execute("SELECT array_agg(c.body ORDER BY c.ordinal) FROM sift.chunks AS c").fetchone() == (bodies,)
+    assert found(store, "fox799") == {"long"}
+
+
 def test_the_hash_of_the_source_decides(store: psycopg.Connection) -> None:
     document = {"key": "a", "text": "quick fox", "content_hash": "ab" * 32}
     put(store, document)

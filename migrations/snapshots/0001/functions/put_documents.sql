@@ -225,38 +225,43 @@ BEGIN
                     FROM (
                         SELECT t.*, n.title, n.prefixed, n.tokens - CASE WHEN t.made THEN 0 ELSE n.title END AS bare
                         FROM (
-                            SELECT row_number() OVER (ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal) AS position, d.document_id, d.access_list_id AS list,
-                                   q.ordinal::integer AS ordinal, q.page, nullif(q.page_breaks, '{}'::integer[]) AS page_breaks, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
-                                   coalesce(q.kind, 'text') AS kind, q.body, coalesce(q.overlap, false) AS repeated,
-                                   coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens, q.prefix, q.prefix_tokens, q.lead, q.context_start, q.context_end,
-                                   coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
-                                       CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
-                                   CASE WHEN q.kind = 'claim' THEN sift._claim_value(p.doc -> 'chunks' -> (q.ordinal::integer - 1), p.doc -> 'chunks') END AS claim,
-                                   q.tokens IS NULL AS made,
-                                   coalesce(q.tokens, CASE WHEN q.kind = 'reference' THEN ''
-                                                           ELSE array_to_string(x.tokens || sift.tokenize(q.body, v_tenant.analyzer), ' ') END) AS sent,
-                                   cardinality(x.tokens) AS made_prefix,
-                                   CASE WHEN q.ordinal = 1 AND q.title_tokens IS NULL AND v_tenant.index_title = 'first' AND p.doc ->> 'title' <> ''
-                                        THEN array_to_string(sift.tokenize(p.doc ->> 'title', v_tenant.analyzer), ' ') ELSE '' END AS title_text
-                            FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action FROM jsonb_array_elements(documents) AS d (value)) AS p
-                            CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(
-                                CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks'
-                                     WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
-                                     ELSE '[]'::jsonb END)
-                                AS (body text, kind text, section jsonb, page integer, page_breaks integer[], start integer, "end" integer, tokens text, overlap boolean,
-                                    overlap_tokens integer, title_tokens integer, prefix text, prefix_tokens integer, lead text, context_start integer,
-                                    context_end integer))
-                                WITH ORDINALITY AS q (body, kind, section, page, page_breaks, start, "end", tokens, overlap, overlap_tokens, title_tokens, prefix, prefix_tokens, lead,
-                                                       context_start, context_end, ordinal)
-                            -- A prefix is tokenized by itself: its last word and the first of the body are two.
-                            CROSS JOIN LATERAL (
-                                SELECT CASE WHEN q.tokens IS NULL AND q.prefix <> '' AND q.kind IS DISTINCT FROM 'reference'
-                                            THEN sift.tokenize(q.prefix, v_tenant.analyzer) ELSE '{}'::text[] END AS tokens OFFSET 0) AS x
-                            CROSS JOIN LATERAL (
-                                SELECT e.document_id, e.access_list_id FROM sift.documents AS e
-                                WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
-                            WHERE p.action ->> 0 IN ('created', 'replaced')
-                            ORDER BY p.doc ->> 'key' COLLATE "C", q.ordinal
+                            -- What is sorted holds nothing of the document but this chunk: a row each with the whole of it were the square of its size.
+                            SELECT row_number() OVER (ORDER BY i.key COLLATE "C", i.ordinal) AS position, i.*
+                            FROM (
+                                SELECT p.doc ->> 'key' AS key, d.document_id, d.access_list_id AS list,
+                                       q.ordinal::integer AS ordinal, q.page, nullif(q.page_breaks, '{}'::integer[]) AS page_breaks, coalesce(q.start, 0) AS char_start, q."end" AS char_end,
+                                       coalesce(q.kind, 'text') AS kind, q.body, coalesce(q.overlap, false) AS repeated,
+                                       coalesce(q.overlap_tokens, 0) AS repeats, q.title_tokens, q.prefix, q.prefix_tokens, q.lead, q.context_start, q.context_end,
+                                       coalesce(ARRAY(SELECT s.name FROM jsonb_array_elements_text(
+                                           CASE WHEN jsonb_typeof(q.section) = 'array' THEN q.section END) AS s (name)), '{}'::text[]) AS section_path,
+                                       CASE WHEN q.kind = 'claim' THEN sift._claim_value(p.doc -> 'chunks' -> (q.ordinal::integer - 1), p.doc -> 'chunks') END AS claim,
+                                       q.tokens IS NULL AS made,
+                                       coalesce(q.tokens, CASE WHEN q.kind = 'reference' THEN ''
+                                                               ELSE array_to_string(x.tokens || sift.tokenize(q.body, v_tenant.analyzer), ' ') END) AS sent,
+                                       cardinality(x.tokens) AS made_prefix,
+                                       CASE WHEN q.ordinal = 1 AND q.title_tokens IS NULL AND v_tenant.index_title = 'first' AND p.doc ->> 'title' <> ''
+                                            THEN array_to_string(sift.tokenize(p.doc ->> 'title', v_tenant.analyzer), ' ') ELSE '' END AS title_text
+                                FROM (SELECT d.value AS doc, v_actions -> (d.value ->> 'key') AS action FROM jsonb_array_elements(documents) AS d (value)) AS p
+                                CROSS JOIN LATERAL ROWS FROM (jsonb_to_recordset(
+                                    CASE WHEN jsonb_typeof(p.doc -> 'chunks') = 'array' THEN p.doc -> 'chunks'
+                                         WHEN btrim(coalesce(p.doc ->> 'text', ''), E' \t\r\n') <> '' THEN jsonb_build_array(jsonb_build_object('body', p.doc -> 'text'))
+                                         ELSE '[]'::jsonb END)
+                                    AS (body text, kind text, section jsonb, page integer, page_breaks integer[], start integer, "end" integer, tokens text, overlap boolean,
+                                        overlap_tokens integer, title_tokens integer, prefix text, prefix_tokens integer, lead text, context_start integer,
+                                        context_end integer))
+                                    WITH ORDINALITY AS q (body, kind, section, page, page_breaks, start, "end", tokens, overlap, overlap_tokens, title_tokens, prefix, prefix_tokens, lead,
+                                                           context_start, context_end, ordinal)
+                                -- A prefix is tokenized by itself: its last word and the first of the body are two.
+                                CROSS JOIN LATERAL (
+                                    SELECT CASE WHEN q.tokens IS NULL AND q.prefix <> '' AND q.kind IS DISTINCT FROM 'reference'
+                                                THEN sift.tokenize(q.prefix, v_tenant.analyzer) ELSE '{}'::text[] END AS tokens OFFSET 0) AS x
+                                CROSS JOIN LATERAL (
+                                    SELECT e.document_id, e.access_list_id FROM sift.documents AS e
+                                    WHERE e.tenant_id = v_tenant_id AND e.document_id = (p.action ->> 1)::bigint OFFSET 0) AS d
+                                WHERE p.action ->> 0 IN ('created', 'replaced')
+                                OFFSET 0
+                            ) AS i
+                            ORDER BY i.key COLLATE "C", i.ordinal
                             OFFSET 0
                         ) AS t
                         CROSS JOIN LATERAL (
