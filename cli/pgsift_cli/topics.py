@@ -14,10 +14,7 @@ from pgsift_cli.output import safe
 if TYPE_CHECKING:
     from pgsift.models import Topic
 
-app = typer.Typer(
-    help="Topics: documents that lie together by their vectors. Without a command, find them.",
-    rich_markup_mode=None,
-)
+app = typer.Typer(rich_markup_mode=None)
 
 
 def topics(
