@@ -262,14 +262,15 @@ class Output:
             yield None
             return
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bar
 
         console = Console(stderr=True, markup=False, no_color=bool(os.environ.get("NO_COLOR")))
+        # The time left first, in one column with the counts: a narrow terminal cuts columns at their ends.
         with Bar(
-            TextColumn("{task.fields[phase]:<6}", markup=False), BarColumn(),
-            TextColumn("{task.fields[done]}", markup=False), TimeElapsedColumn(), TextColumn("left"),
-            TimeRemainingColumn(), console=console, transient=True, speed_estimate_period=60,
+            TextColumn("{task.fields[phase]:<6}", markup=False), BarColumn(bar_width=20),
+            TextColumn("{task.fields[done]}", markup=False), console=console, transient=True,
+            speed_estimate_period=60,
         ) as bar:  # fmt: skip
             task = bar.add_task("", total=None, phase="read", done="")
             rates = Rates()
@@ -277,10 +278,12 @@ class Output:
             def show(state: Progress) -> None:
                 failed = f", {state.failed:,} failed" if state.failed else ""
                 documents, chunks = rates.add(time.monotonic(), state.documents, state.chunks)
+                bar.update(task, completed=state.bytes, total=state.total_bytes, phase=state.phase)
+                remaining = bar.tasks[0].time_remaining
+                left = "" if remaining is None else f"{_duration(remaining)} left, "
                 bar.update(
-                    task, completed=state.bytes, total=state.total_bytes, phase=state.phase,
-                    done=f"{state.documents:,} documents ({documents:,.1f}/s), {state.chunks:,} chunks "
-                    f"({chunks:,.0f}/s){failed}",
+                    task, done=f"{left}{state.documents:,} documents ({documents:,.{int(documents < 10)}f}/s), "
+                    f"{state.chunks:,} chunks ({chunks:,.0f}/s){failed}",
                 )  # fmt: skip
 
             yield show
