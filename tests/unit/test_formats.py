@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import documents
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgsift.errors import InvalidDocument, MissingExtra
+from pgsift.ingest import sources
 from pgsift.ingest.chunker import Chunker
 from pgsift.ingest.formats import FORMATS, Limits, building
 from pgsift.ingest.formats import pool as pools
@@ -480,3 +482,17 @@ def test_a_file_that_is_cut_is_parsed_or_refused(format: Any) -> None:
             parse(content[: int(len(content) * share)], format)
         except InvalidDocument as error:
             assert "crashed" not in error.message
+
+
+def test_a_file_that_is_too_large_is_told_with_the_way_to_read_it(tmp_path: Path) -> None:
+    place = tmp_path / "long.md"
+    place.write_text("x" * 101)
+    (refused,) = sources.read([place], sources.Options(limits=Limits(file_bytes=100)))
+    assert isinstance(refused, sources.Broken)
+    assert refused.reason == (
+        "the file has more than 100 bytes. Divide it, or read it from Python with limits=Limits(file_bytes=...)."
+    )
+    (read,) = sources.read([place], sources.Options(limits=Limits(file_bytes=101)))
+    assert isinstance(read, sources.Item)
+    with pytest.raises(ValueError, match="file_bytes must be at least 1, not 0"):
+        Limits(file_bytes=0)

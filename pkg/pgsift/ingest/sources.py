@@ -57,8 +57,6 @@ Source = str | os.PathLike[str] | Document | Mapping[str, Any]
 JSON_LINES = frozenset({".jsonl", ".ndjson"})
 #: What standard input is called.
 STDIN = "stdin"
-#: A file, and a JSON line, over this many bytes is not read.
-MAX_BYTES = 64 * 1024 * 1024
 
 _MEMBERS = frozenset(Document.__dataclass_fields__)
 _ACCESS = re.compile(
@@ -131,11 +129,22 @@ class Options:
     key: str | None = None
     acl: Acl | None = None
     classification: str | None = None
-    max_bytes: int = MAX_BYTES
     limits: Limits = field(default_factory=Limits)
     language: str | None = None
     #: Which file has which entry of a bibliography.
     bibliography: Assignment | None = None
+
+    @property
+    def max_bytes(self) -> int:
+        """The size up to which a file, standard input or a line is read."""
+        return self.limits.file_bytes
+
+    def too_large(self, what: str) -> str:
+        """Why ``what`` is not read, and what to do."""
+        return (
+            f"{what} has more than {self.max_bytes:,} bytes. Divide it, or read it from Python with "
+            "limits=Limits(file_bytes=...)."
+        )
 
     def __post_init__(self) -> None:
         if self.language is not None:
@@ -408,7 +417,7 @@ def read_file(
                 "a link that leads nowhere" if path.is_symlink() and not path.exists() else "not a regular file"
             )
         if path.stat().st_size > options.max_bytes:
-            raise InvalidDocument(f"the file has more than {options.max_bytes:,} bytes")
+            raise InvalidDocument(options.too_large("the file"))
         content = path.read_bytes()
     except OSError as error:
         yield Broken(key, uri, f"the file cannot be read: {error.strerror or error}", origin=origin)
@@ -541,7 +550,7 @@ def _stream(stream: IO[bytes], options: Options) -> Iterator[Item | Broken]:
             hint="What was to write into it may have failed; nothing was stored for it.",
         )
     if len(content) > options.max_bytes:
-        yield Broken(key, None, f"standard input has more than {options.max_bytes:,} bytes")
+        yield Broken(key, None, options.too_large("standard input"))
     else:
         try:
             kind = options.format or detect(content, "")
@@ -570,9 +579,7 @@ def read_lines(
             while line and not line.endswith(b"\n"):
                 line = stream.readline(options.max_bytes)
                 length += len(line)
-            yield Broken(
-                place, uri, f"the line has more than {options.max_bytes:,} bytes", length, origin=origin
-            )
+            yield Broken(place, uri, options.too_large("the line"), length, origin=origin)
             continue
         if number == 1 and line.startswith(b"\xef\xbb\xbf"):
             line = line[3:]

@@ -301,7 +301,7 @@ def _read_feed(
                     yield Broken(
                         place,
                         uri,
-                        f"the line has more than {options.max_bytes:,} bytes",
+                        options.too_large("the line"),
                         length,
                         origin=origin,
                     )

@@ -63,7 +63,8 @@ BINARY = frozenset({"pdf", "docx", "pptx", "xlsx", "odt", "epub", "zip"})
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one file may cost, and how it is read. ``seconds`` and ``memory_mb`` hold for its parser; ``workers``
-    is how many parsers run at a time (``None``: one for each core, up to four). Those named ``archive`` are for
+    is how many parsers run at a time (``None``: one for each core, up to four). ``file_bytes`` is the size up to
+    which a file, standard input or a line of JSON lines is read. Those named ``archive`` are for
     files that are archives inside, which most office formats are: bytes and number of the files in them, how many
     times its packed size a file may have, and how deep archives and mails may lie in each other. ``ocr`` says
     which pages of a PDF are recognized, those without text (``auto``), all (``force``) or none, in
@@ -73,6 +74,7 @@ class Limits:
     seconds: float = 120
     memory_mb: int = 2048
     workers: int | None = None
+    file_bytes: int = 64 * 1024 * 1024
     archive_bytes: int = 512 * 1024 * 1024
     archive_files: int = 10_000
     archive_ratio: int = 200
@@ -94,6 +96,7 @@ class Limits:
             ("seconds", 0.001),
             ("memory_mb", 128),
             ("workers", 1),
+            ("file_bytes", 1),
             ("archive_bytes", 1),
             ("archive_files", 1),
             ("archive_ratio", 1),
