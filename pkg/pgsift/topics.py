@@ -64,7 +64,11 @@ def load_libraries() -> None:
     """Import what this module needs, or :class:`MissingExtra`."""
     try:
         import sklearn.cluster  # noqa: F401
-        import umap  # noqa: F401
+
+        with warnings.catch_warnings():
+            # umap tells that TensorFlow is missing, for what is not used here.
+            warnings.simplefilter("ignore", ImportWarning)
+            import umap  # noqa: F401
     except ImportError as error:
         raise MissingExtra(
             f"topics need the packages umap-learn and scikit-learn ({error})",

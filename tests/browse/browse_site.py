@@ -27,10 +27,10 @@ GUIDE = [
 class Toy:
     """Vectors of eight numbers by the words of a text, the same each time."""
 
-    name, revision, dimensions, metric = "toy", "1", 8, "cosine"
+    name, revision, dimensions, metric = "browse-toy", "1", 8, "cosine"
     query_prefix = document_prefix = ""
     normalized, remote = False, False
-    identity = "toy@1"
+    identity = "browse-toy@1"
     asked = 0
 
     def embed_documents(self, texts: Any) -> Any:

@@ -270,7 +270,7 @@ def test_servers_that_do_not_answer() -> None:
     ("damage", "expected"),
     [
         ("DROP FUNCTION sift.schema_version", "function sift.schema_version is missing"),
-        ("DROP TABLE sift.dead_letters", "table sift.dead_letters is missing"),
+        ("DROP TABLE sift.dead_letters CASCADE", "table sift.dead_letters is missing"),
         ("DROP VIEW sift.my_documents CASCADE", "view sift.my_documents is missing"),
         (
             "CREATE OR REPLACE FUNCTION sift.schema_version() RETURNS text LANGUAGE sql AS $$ SELECT '0' $$",
