@@ -87,7 +87,7 @@ ARGUMENTS: dict[str, Any] = {
     "mmr": 0.5, "token_budget": 100, "query_token_embeddings": None, "token_model": None, "scores": [1.0],
     "purge": True, "collapse": True, "exist_ok": True, "steps": 1, "windows": 2, "width": 100, "snippet_width": 100, "rows": "{}", "strategy": "merged", "claims": '[{"body": "winch", "supports": [0]}]',
     "mentions": '[{"ordinal": 0, "entities": ["x"]}]', "values": ["d1"],
-    "document": "d1", "versions": [1, 1], "field": "kind", "bucket": None, "chunk": None, "members": ["user:1"], "group_name": "group:x",
+    "judgment": 1, "judgment_id": 1, "document": "d1", "versions": [1, 1], "field": "kind", "bucket": None, "chunk": None, "members": ["user:1"], "group_name": "group:x",
     "acronym": "CFD", "acronyms": '[{"acronym": "CFD", "expansion": "fluid dynamics"}]',
 }  # fmt: skip
 BY_TYPE: dict[str, Any] = {
