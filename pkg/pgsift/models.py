@@ -1298,10 +1298,11 @@ class Model(Record):
 
 @dataclass(frozen=True, slots=True)
 class TenantModel(Record):
-    """A model of a tenant. ``state`` is ``active`` (searches use it), ``kept`` (ingest keeps it current too)
-    ``retired`` (its vectors stay as they are) or ``unused`` (it has none). Of the chunks that could have a vector ``missing`` have none, and ``withheld`` more, which
-    are kept from remote embedders. ``cached_queries`` query vectors are cached, and ``missing_queries`` of
-    those cached for the active model are not. Sizes are those of all tenants together."""
+    """A model of a tenant. ``state`` is ``active`` (searches use it), ``kept`` (ingest keeps it current
+    too) ``retired`` (its vectors stay as they are) or ``unused`` (it has none). Of the chunks that could
+    have a vector ``missing`` have none, and ``withheld`` more, which are kept from remote embedders.
+    ``cached_queries`` query vectors are cached, and ``missing_queries`` of those cached for the active
+    model are not. Sizes are those of all tenants together."""
 
     model: str
     state: str

@@ -227,7 +227,8 @@ def test_the_embedder_is_given_the_text_without_operators(place: str) -> None:
             assert recorder.asked == [text]
             store.cache_query_embedding("default", query, embedder=recorder)  # type: ignore[arg-type]
             again = store.search("default", query, principals=["public"], model="recorder")
-            assert {hit.query_vector for hit in hits} == {"given"} and {hit.query_vector for hit in again} == {"cached"}
+            assert {hit.query_vector for hit in hits} == {"given"}
+            assert {hit.query_vector for hit in again} == {"cached"}
             assert [hit.to_dict() | {"query_vector": "given"} for hit in again] == [hit.to_dict() for hit in hits]
         recorder.asked.clear()
         store.search("default", '+red "car"', principals=["public"], embedder=recorder, plain=True)  # type: ignore[arg-type]

@@ -178,7 +178,7 @@ def test_leg_equals_oracle_and_python(conn: psycopg.Connection, seed: int) -> No
         assert conn.execute("SELECT * FROM sift.verify_statistics('t')").fetchall() == []
 
 
-@pytest.mark.parametrize("m", [1, 10, 150, 700])
+@pytest.mark.parametrize("m", [1, 700, *(pytest.param(m, marks=pytest.mark.slow) for m in (10, 150))])
 def test_the_top_is_that_of_scoring_everything(conn: psycopg.Connection, m: int) -> None:
     """Long lists, so that sampling, thresholds and chains of more than five terms come into play."""
     world = World(conn, 5)

@@ -52,6 +52,9 @@ def means_of(report: Report, mode: str) -> dict[str, float]:
     return {measure: report.mean(mode, measure) for measure in MEASURES}
 
 
+LARGE = {"scifact", "pubmedqa", "stackfaq-answers", "xquad-en"}
+
+
 @pytest.mark.parametrize(("name", "analyzer"), EXPECTED)
 def test_bm25_in_memory(name: str, analyzer: str) -> None:
     from pgsift.evaluate.memory import lexical_run
@@ -69,7 +72,14 @@ def test_bm25_in_memory(name: str, analyzer: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "analyzer"), EXPECTED)
+@pytest.mark.parametrize(
+    ("name", "analyzer"),
+    # Every pair is measured in memory above; the largest go through the database once.
+    [
+        pytest.param(*pair, marks=[pytest.mark.slow] if pair[1] == "standard" and pair[0] in LARGE else [])
+        for pair in EXPECTED
+    ],
+)
 def test_lexical_search(name: str, analyzer: str, schema_dsn: str) -> None:
     collection = read(name)
     with Store(schema_dsn) as store:

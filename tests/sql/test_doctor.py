@@ -225,7 +225,7 @@ WAITING = {
     "other tokens than the analyzer's": (f"UPDATE sift.chunks SET tokens = replace(tokens, 'common', 'kommon') WHERE tenant_id = {ACME}", "analyzer", "warning"),
     "statistics to fold": (f"INSERT INTO sift.corpus_totals (tenant_id, chunks, total_length) SELECT {ACME}, 0, 0 FROM generate_series(1, 1500)", "pending_statistics", "info"),
     "vectors missing": (f"DELETE FROM sift.chunk_embeddings WHERE (tenant_id, chunk_id) = ({ACME}, {PACKED})", "missing_vectors", "warning"),
-    "vectors of a model that is kept": (f"SELECT sift.register_model('kept', 2); SELECT sift.keep_model('acme', 'kept')", "missing_vectors", "info"),
+    "vectors of a model that is kept": ("SELECT sift.register_model('kept', 2); SELECT sift.keep_model('acme', 'kept')", "missing_vectors", "info"),
     "the choice of a model that is gone": (f"INSERT INTO sift.tenant_models VALUES ({ACME}, 4711)", "model_leftovers", "warning"),
     "a cached query of a model that is gone": (f"INSERT INTO sift.query_embeddings VALUES ({ACME}, 4711, 'q', '{{1}}')", "model_leftovers", "warning"),
     "an active model that is gone": (f"UPDATE sift.tenants SET model_id = 4711 WHERE tenant_id = {ACME}", "model_leftovers", "error"),
