@@ -125,8 +125,8 @@ def conn(dsn: str) -> Iterator[psycopg.Connection]:
 
 @pytest.mark.parametrize(
     ("seed", "precision"),
-    [(0, "vector"), (1, "halfvec")]
-    + [pytest.param(seed, kind, marks=pytest.mark.slow) for seed, kind in ((0, "halfvec"), (1, "vector"), (2, "vector"), (2, "halfvec"), (3, "vector"), (3, "halfvec"))],
+    [(0, "vector"), (0, "halfvec")]
+    + [pytest.param(seed, kind, marks=pytest.mark.slow) for seed, kind in ((1, "vector"), (1, "halfvec"), (2, "vector"), (2, "halfvec"), (3, "vector"), (3, "halfvec"))],
 )
 def test_the_past_answers_as_it_did(conn: psycopg.Connection, seed: int, precision: str) -> None:
     world = World(conn, seed, precision)
