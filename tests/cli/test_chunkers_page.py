@@ -173,7 +173,7 @@ def test_chunkers_are_compared(cli: Cli, tmp_path: Path) -> None:
     assert (told["documents"], told["queries"], told["answers"]) == (3, 2, 2)
     small, _, window, prefixed = told["chunkers"]
     assert [one["chunker"] for one in told["chunkers"]] == [
-        "structure/2 target=4", "structure/2 target=4, prefix",
+        "structure/3 target=4", "structure/3 target=4, prefix",
         "sentence_window/1 around=2 longest=150", "sentence_window/1 around=2 longest=150, prefix",
     ]  # fmt: skip
     # Five words of a sentence do not fit into a piece of four.

@@ -204,14 +204,14 @@ def test_the_prefix_says_what_the_chunk_does_not() -> None:
 
 def test_chunkers_are_known_by_names() -> None:
     assert chunker_names()[:5] == ("structure", "window", "sentence_window", "parent", "page")
-    assert load_chunker("structure").name == "structure/2 target=150"
+    assert load_chunker("structure").name == "structure/3 target=150"
     assert load_chunker("window").name == "window/1 words=200 overlap=40"
     assert load_chunker("window:words=150,overlap=30").spec == "window:words=150,overlap=30"
     for name in chunker_names()[:5]:
         chunker = load_chunker(name)
         assert isinstance(chunker, TextChunker)
         assert load_chunker(chunker.spec) == chunker
-    assert chosen_chunker(None).name == "structure/2 target=150"
+    assert chosen_chunker(None).name == "structure/3 target=150"
     assert chosen_chunker(None, 60).spec == "structure:target=60"
 
 

@@ -43,7 +43,7 @@ ChunkKind = Literal["text", "title", "section_header", "table", "figure", "refer
 TABLE_SHARE = 3
 #: Target size of a chunk, in units.
 DEFAULT_TARGET = 150
-_VERSION = "2"
+_VERSION = "3"
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Hangul Jamo, Khmer, Kana, Bopomofo, Han with its
 # extensions, Hangul.
