@@ -294,9 +294,7 @@ class Backfill:
         if self.progress is None:
             return
         seconds = time.monotonic() - self._begun
-        rate = self.done / seconds if seconds > 0 else 0.0
-        left = max(self.total - self.done, 0) / rate if rate > 0 else None
-        self.progress(BackfillProgress(self.tenant, self.model.name, self.done, self.total, rate, left))
+        self.progress(BackfillProgress.after(seconds, self.tenant, self.model.name, self.done, self.total))
 
 
 def text_hash(text: str) -> bytes:

@@ -153,8 +153,7 @@ class TermFitting:
     def _show(self, more: int) -> None:
         if self.progress is None:
             return
-        done = self.chunks + more
         seconds = time.monotonic() - self._begun
-        rate = done / seconds if seconds > 0 else 0.0
-        left = max(self.total - done, 0) / rate if rate > 0 else None
-        self.progress(BackfillProgress(self.tenant, self.model.name, done, self.total, rate, left))
+        self.progress(
+            BackfillProgress.after(seconds, self.tenant, self.model.name, self.chunks + more, self.total)
+        )

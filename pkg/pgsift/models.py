@@ -1328,6 +1328,13 @@ class BackfillProgress(Record):
     rate: float
     seconds_left: float | None
 
+    @classmethod
+    def after(cls, seconds: float, tenant: str, model: str, done: int, total: int) -> BackfillProgress:
+        """What ``done`` of ``total`` after so many seconds say of the rate and the time left."""
+        rate = done / seconds if seconds > 0 else 0.0
+        left = max(total - done, 0) / rate if rate > 0 else None
+        return cls(tenant, model, done, total, rate, left)
+
 
 @dataclass(frozen=True, slots=True)
 class BackfillReport(Record):

@@ -20,15 +20,7 @@ BEGIN
           WHERE u.term <> ''
           GROUP BY u.term) AS q
     CROSS JOIN LATERAL (
-        SELECT coalesce(sum(s.df), 0)::bigint AS df
-        FROM (SELECT r.df::bigint AS df
-              FROM sift.packed_chunks AS d
-              CROSS JOIN LATERAL (SELECT b.df FROM sift.posting_blocks AS b
-                                  WHERE b.tenant_id = v_tenant_id AND b.block_no = d.block_no AND b.term = q.term OFFSET 0) AS r
-              WHERE d.tenant_id = v_tenant_id
-              UNION ALL
-              SELECT w.df FROM sift.term_stats AS w WHERE w.tenant_id = v_tenant_id AND w.term = q.term) AS s
-        OFFSET 0) AS f
+        SELECT sift._document_frequency(v_tenant_id, q.term) AS df OFFSET 0) AS f
     ORDER BY q.position;
 END
 $$;

@@ -48,14 +48,7 @@ BEGIN
             WHERE p.ranked
             HAVING min(p.chunk_id) <= v_fit.fitted_to;
         ELSIF v_row.embedding IS NOT NULL AND sift._is_visible_term(v_tenant_id, v_row.term, v_lists, v_fit.fitted_to) THEN
-            SELECT sum(s.df)::double precision INTO v_df
-            FROM (SELECT r.df::bigint AS df
-                  FROM sift.packed_chunks AS d
-                  CROSS JOIN LATERAL (SELECT o.df FROM sift.posting_blocks AS o
-                                      WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = v_row.term OFFSET 0) AS r
-                  WHERE d.tenant_id = v_tenant_id
-                  UNION ALL
-                  SELECT w.df FROM sift.term_stats AS w WHERE w.tenant_id = v_tenant_id AND w.term = v_row.term) AS s;
+            v_df := sift._document_frequency(v_tenant_id, v_row.term)::double precision;
         END IF;
         term := v_row.term;
         weight := ln(1::double precision + (v_chunks - v_df + 0.5::double precision) / (v_df + 0.5::double precision));

@@ -119,18 +119,9 @@ BEGIN
                   ORDER BY tf DESC, u.term COLLATE "C"
                   LIMIT CASE v_tenant.statistics WHEN 'visible' THEN 100 ELSE 1000 END) AS s
             CROSS JOIN LATERAL (
-                SELECT coalesce(sum(w.df), 0)::bigint AS df
-                FROM (SELECT r.df::bigint AS df
-                      FROM sift.packed_chunks AS d
-                      CROSS JOIN LATERAL (SELECT o.df FROM sift.posting_blocks AS o
-                                          WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = s.term OFFSET 0) AS r
-                      WHERE d.tenant_id = v_tenant_id AND v_tenant.statistics <> 'visible'
-                      UNION ALL
-                      SELECT e.df FROM sift.term_stats AS e
-                      WHERE e.tenant_id = v_tenant_id AND e.term = s.term AND v_tenant.statistics <> 'visible'
-                      UNION ALL
-                      SELECT count(*) FROM sift._unit_postings(v_tenant_id, ARRAY[s.term], v_lists, NULL, false, false) AS p
-                      WHERE v_tenant.statistics = 'visible') AS w
+                SELECT CASE v_tenant.statistics
+                    WHEN 'visible' THEN (SELECT count(*) FROM sift._unit_postings(v_tenant_id, ARRAY[s.term], v_lists, NULL, false, false) AS p)
+                    ELSE sift._document_frequency(v_tenant_id, s.term) END AS df
                 OFFSET 0) AS f
             WHERE f.df > s.chunks  -- it occurs elsewhere
             ORDER BY f.df, s.tf DESC, s.term COLLATE "C"

@@ -104,18 +104,8 @@ BEGIN
               GROUP BY t.term, c.chunk_id) AS o;
         IF as_of IS NULL AND v_of IS NULL THEN
             v_dfs := ARRAY(
-                SELECT f.df
+                SELECT sift._document_frequency(v_tenant_id, q.term)
                 FROM unnest(v_terms) WITH ORDINALITY AS q (term, n)
-                CROSS JOIN LATERAL (
-                    SELECT coalesce(sum(s.df), 0)::bigint AS df
-                    FROM (SELECT r.df::bigint AS df
-                          FROM sift.packed_chunks AS d
-                          CROSS JOIN LATERAL (SELECT o.df FROM sift.posting_blocks AS o
-                                              WHERE o.tenant_id = v_tenant_id AND o.block_no = d.block_no AND o.term = q.term OFFSET 0) AS r
-                          WHERE d.tenant_id = v_tenant_id
-                          UNION ALL
-                          SELECT w.df FROM sift.term_stats AS w WHERE w.tenant_id = v_tenant_id AND w.term = q.term) AS s
-                    OFFSET 0) AS f
                 ORDER BY q.n);
         ELSE
             v_dfs := ARRAY(

@@ -211,6 +211,7 @@
 \ir internal/_check_choice.sql
 \ir internal/_expansions.sql
 \ir internal/_is_visible_term.sql
+\ir internal/_document_frequency.sql
 \ir internal/_fitted_terms.sql
 \ir internal/_approximate_vector.sql
 \ir internal/_prefix_terms.sql
